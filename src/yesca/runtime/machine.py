@@ -195,12 +195,13 @@ class Engine:
         )
 
     def _choose_cpu(self):
-        cpu = settings.get("YESCA_CPU")
-        features = settings.get("YESCA_CPU_FEATURES")
-        if not cpu:
-            cpu = self._llvm.get_host_cpu_name()
-            features = features or self._llvm.get_host_cpu_features().flatten()
-        return cpu, features
+        cpu = settings.CPU.get()
+        features = {} if cpu else dict(self._llvm.get_host_cpu_features())
+        features = {name: present for name, present in features.items() if name}
+        for word in settings.CPU_FEATURES.get():
+            features[word.lstrip("+-")] = not word.startswith("-")
+        words = (("+" if features[name] else "-") + name for name in sorted(features))
+        return cpu or self._llvm.get_host_cpu_name(), ",".join(words)
 
     def _target_machine(self):
         target = self._llvm.Target.from_default_triple()
@@ -219,7 +220,7 @@ class Engine:
 
     def restore(self, kernel) -> bool:
         """Load `kernel` from disk; False on a miss."""
-        if settings.get("YESCA_DEBUG") >= 4:
+        if settings.DEBUG.get() >= 4:
             return False  # the reader wants to see the text and what becomes of it
         cache = _cache.current()
         name = self._entry_name(kernel.key)
@@ -237,7 +238,7 @@ class Engine:
     def compile(self, kernels: list) -> None:
         """Compile kernels into one object, store it, load it."""
         module = self._parse_all(kernels)
-        debug = settings.get("YESCA_DEBUG")
+        debug = settings.DEBUG.get()
         self._optimise(module)
         if debug >= 5:
             print(module, file=sys.stderr)
@@ -276,7 +277,7 @@ class Engine:
     def _parse(self, kernel):
         _check_key(kernel)
         text = kernel.text() if callable(kernel.text) else kernel.text
-        if settings.get("YESCA_DEBUG") >= 4:
+        if settings.DEBUG.get() >= 4:
             print(f"; {kernel.name} {kernel.key}\n{text}", file=sys.stderr)
         try:
             module = self._llvm.parse_assembly(text)
