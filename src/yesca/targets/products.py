@@ -19,10 +19,10 @@ __all__ = ["ProductPlan", "Stage", "plan_product", "product_kernel", "product_ta
 
 CHUNK_FLOPS = 1 << 20  # about 8 µs of one core: smaller pieces are not worth another thread
 CHUNK_BYTES = 1 << 17
-BLOCK_INNER = 256  # steps of K between two visits to C; a panel of B then fills half of L1
+BLOCK_INNER = 384  # steps of K between two visits to C: panels of A and B stay in L1 and L2
 BLOCK_PANELS = 8  # panels of A, and of B, in a full unit: they share L2
-PACK_A_FROM = 96  # columns of C from which a packed A is read often enough
-PACK_B_FROM = 96  # rows of C from which a packed B is read often enough
+PACK_A_FROM = 512  # columns of C from which a packed A is read often enough
+PACK_B_FROM = 256  # rows of C from which a packed B is read often enough
 DOT_ROWS = 8  # rows of C up to which transposed B is read where it lies
 ALIGN = 64
 

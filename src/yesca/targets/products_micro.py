@@ -23,6 +23,7 @@ TILE_WORDS = (
     "alpha", "beta", "floor",  # in the compute dtype; floor is -inf, or 0 for relu
     "block_rows", "block_columns", "block_inner", "row_blocks", "column_blocks",
 )  # fmt: skip
+AHEAD = 16  # steps of K that B is fetched before its use
 TILE = {name: place for place, name in enumerate(TILE_WORDS)}
 
 
@@ -66,6 +67,11 @@ def micro_kernel(tile: Tile, rows: int) -> str:
         masks = [
             vector.mask(code.sub("%columns", str(place * vector.lanes))) for place in range(vectors)
         ]
+    if rows == tile.rows:  # C is read or written after the loop: have it come meanwhile
+        for row in range(rows):
+            for place in range(0, vectors, max(1, 64 // width)):
+                offset = code.add(code.mul("%c_row", str(row)), str(place * width))
+                code.prefetch(code.at("%c", offset))
     sums = _sums(code, vector, rows, vectors, masks)
     alpha = vector.splat(code.word("%words", TILE["alpha"], kind))
     beta, floor = vector.splat("%beta"), vector.splat("%floor")
@@ -102,6 +108,7 @@ def _sums(code: Code, vector: Vectors, rows: int, vectors: int, masks: list) -> 
     a_inner = code.word("%words", TILE["a_inner"])
     b_inner = code.word("%words", TILE["b_inner"])
     twice = code.mul(a_row, "2")
+    a_ahead, b_ahead = code.mul(a_inner, str(AHEAD // 2)), code.mul(b_inner, str(AHEAD))
     # one moving pointer serves three rows: x86 addresses base + stride and base + 2 * stride
     bases = [code.at("%a", code.mul(a_row, str(row))) for row in range(0, rows, 3)]
     carried = [("ptr", base) for base in bases] + [("ptr", "%b")]
@@ -110,6 +117,10 @@ def _sums(code: Code, vector: Vectors, rows: int, vectors: int, masks: list) -> 
     with code.loop("0", "%count", "1", carried) as loop:
         moving, b = loop.values[: len(bases)], loop.values[len(bases)]
         sums = list(loop.values[len(bases) + 1 :])
+        # packed panels are read in order, but a page's end stops the machine's own prefetching
+        code.prefetch(code.at(moving[0], a_ahead))
+        for place in range(0, vectors, max(1, 64 // width)):
+            code.prefetch(code.at(code.at(b, b_ahead), str(place * width)))
         right = [
             vector.load(code.at(b, str(place * width)), masks[place]) for place in range(vectors)
         ]

@@ -78,6 +78,9 @@ def declarations(text: str) -> str:
         if parts[1] in ("smin", "smax"):
             lines.append(f"declare i64 @{name}(i64, i64)")
             continue
+        if parts[1] == "prefetch":
+            lines.append(f"declare void @{name}(ptr, i32, i32, i32)")
+            continue
         lanes, bits = re.fullmatch(r"(?:v(\d+))?f(\d+)", parts[-2 if parts[-1] == "p0" else -1]).groups()
         scalar = {"64": "double", "32": "float"}[bits]
         kind = f"<{lanes} x {scalar}>" if lanes else scalar
@@ -156,6 +159,10 @@ class Code:
     def load(self, kind: str, pointer: str, align: int) -> str:
         """Load one value of the LLVM type `kind`."""
         return self.value(f"load {kind}, ptr {pointer}, align {align}")
+
+    def prefetch(self, pointer: str) -> None:
+        """Have the line at `pointer` come into L1; any address will do."""
+        self.do(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 3, i32 1)")
 
     def word(self, words: str, index: int, kind: str = "i64") -> str:
         """Parameter word `index`, read as `kind`; floats lie in the word's low bytes."""
