@@ -23,19 +23,22 @@ BLOCK_INNER = 384  # steps of K between two visits to C: panels of A and B stay 
 BLOCK_PANELS = 8  # panels of A, and of B, in a full unit: they share L2
 PACK_A_FROM = 512  # columns of C from which a packed A is read often enough
 PACK_B_FROM = 256  # rows of C from which a packed B is read often enough
-DOT_ROWS = 8  # rows of C up to which transposed B is read where it lies
+DOT_ROWS = 32  # rows of C up to which transposed B is read where it lies, K being long
+SMALL_INNER = 32  # steps of K up to which a product is the writing of C
+TURN_ELEMENTS = 1 << 16  # elements of B that may be transposed by one thread
 ALIGN = 64
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One launch: `kernel` over `units`, at least `grain` of them in a piece, behind a barrier.
+    """One launch: `kernel` of `dtype` over `units`, at least `grain` of them in a piece, behind a barrier.
 
     `words` are the parameter words; for each (place, role) of `pointers` the address of that role
     ("a", "b", "c", "initial" or "scratch") is added to the word, which holds a byte offset.
     """
 
     kernel: str
+    dtype: str
     units: int
     grain: int
     words: tuple[int, ...]
@@ -82,16 +85,14 @@ class _Product:
 def product_kernel(kind: str, dtype: str, target: ProductTarget, name: str) -> str:
     """The LLVM module of one kernel of a plan's stages, its entry called `name`.
 
-    `kind` is a `Stage.kernel`: "pack", "tile", "row", "dot" or "dots". All but "pack" take the compute
-    dtype. The entry is `void name(ptr words, i64 lo, i64 hi)`.
+    `kind` and `dtype` are those of a `Stage`: "pack", "tile", "row", "dot" or "dots". The entry is `void name(ptr words, i64 lo, i64 hi)`.
     """
-    lanes = target.lanes(dtype)
     if kind == "pack":
         text = pack_kernel(name, target, dtype)
     elif kind == "tile":
         text = tile_kernel(name, target, dtype, target.tile(dtype))
     elif kind == "row":
-        text = tile_kernel(name, target, dtype, (1, row_vectors(target) * lanes))
+        text = tile_kernel(name, target, dtype, _row_tile(target, dtype))
     elif kind == "dot":
         text = dot_kernel(name, target, dtype, (*target.dot_tile(dtype), 1))
     elif kind == "dots":
@@ -101,9 +102,12 @@ def product_kernel(kind: str, dtype: str, target: ProductTarget, name: str) -> s
     return declarations(text) + text
 
 
-def row_vectors(target: ProductTarget) -> int:
-    """Vectors of the one-row kernel's tile."""
-    return 8 if target.vector_registers >= 32 else 4
+def _row_tile(target: ProductTarget, dtype: str) -> tuple[int, int]:
+    """The micro-tile for few rows: wide, so that B is read in long pieces."""
+    lanes = target.lanes(dtype)
+    if target.mask_registers:
+        return 4, 6 * lanes
+    return (4 if target.vector_registers >= 32 else 2), 4 * lanes
 
 
 def plan_product(
@@ -169,19 +173,43 @@ def _simplify(p: _Product) -> _Product:
 def _choose(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
     """Pick the kernels."""
     plain = p.size == p.goal
-    if plain and p.n == 1 and p.a[2] == p.size:
+    if p.n == 1 and p.a[2] == p.size and (plain or p.b[1] == p.size):
         return _dots(p)
-    if plain and p.m == 1 and p.b[1] == p.size:
+    if p.m == 1 and p.b[1] == p.size and (plain or p.a[2] == p.size):
         return _dots(_turned(p))
     if plain and p.n == 1 and p.a[1] == p.size and _upright(p):
         p = _turned(p)
-    width = row_vectors(target) * target.lanes(p.dtype)
-    even = target.mask_registers or p.n % width == 0
-    if plain and p.m == 1 and p.b[2] == p.size and even:
-        return (_tile_stage(p, "row", (1, width), p.a, p.b),), 0
-    if plain and p.m <= DOT_ROWS and p.a[2] == p.b[1] == p.size:
-        return (_dot_stage(p, "dot", target.dot_tile(p.dtype)),), 0
+    few = _row_tile(target, p.dtype)
+    even = target.mask_registers or p.n % few[1] == 0
+    if plain and p.m <= few[0] and p.b[2] == p.size and even:
+        return (_tile_stage(p, "row", few, p.a, p.b),), 0
+    if p.a[2] == p.size and _dot_pays(p, target):
+        return _dot(p, target)
     return _tiled(p, target)
+
+
+def _dot_pays(p: _Product, target: ProductTarget) -> bool:
+    """Whether dot products cost less than packing B and computing full micro-tiles.
+
+    Both reach the same speed on long K, but a dot product adds its lanes at the end.
+    """
+    lanes = target.lanes(p.dtype)
+    few_columns = p.n <= target.tile(p.dtype)[1] // 2 and p.k >= 4 * lanes
+    if p.b[1] == p.size:
+        return p.m <= 8 or few_columns or p.m * (p.k + 16 * lanes) <= DOT_ROWS * p.k
+    plain = p.size == p.goal and p.batch == 1
+    return plain and few_columns and p.m >= 128 and p.k * p.n <= TURN_ELEMENTS
+
+
+def _dot(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
+    """Dot products; the few columns of a B that lies by rows are laid side by side first."""
+    tile = target.dot_tile(p.dtype)
+    if p.b[1] == p.size:
+        return (_dot_stage(p, "dot", tile),), 0
+    packed = _Packed(p.n, p.k, 1, 1, p.goal)
+    pack = _pack_stage(p, None, (packed, p.roles[1], p.k, 0, p.b[1], p.b[2], 0))
+    p = replace(p, b=(0, p.goal, p.k * p.goal), roles=(p.roles[0], "scratch"))
+    return (pack, _dot_stage(p, "dot", tile)), packed.total
 
 
 def _upright(p: _Product) -> bool:
@@ -209,11 +237,13 @@ def _blocks(p: _Product, tile: tuple[int, int]) -> dict[str, int]:
     work = 2 * max(p.k, 1)
     panels = [-(-p.m // tile[0]), -(-p.n // tile[1])]
     block = [min(count, BLOCK_PANELS) for count in panels]
+    if p.k <= SMALL_INNER:
+        block = [1, panels[1]]  # write C in the order it lies
 
     def units() -> int:
         return p.batch * -(-panels[0] // block[0]) * -(-panels[1] // block[1])
 
-    while units() < 8 and block != [1, 1]:
+    while units() < 8 and block != [1, 1] and p.k > SMALL_INNER:
         if work * block[0] * block[1] * tile[0] * tile[1] < 2 * CHUNK_FLOPS:
             break
         wider = int(block[1] > 1 and block[1] * 2 >= block[0])
@@ -244,7 +274,8 @@ def _compute_stage(
     cost = 2 * p.batch * p.m * p.n * max(p.k, 8) // units
     grain = max(1, min(units, CHUNK_FLOPS // cost))
     words = tuple(values[name] for name in names)
-    return Stage(f"{kernel}", units, grain, words, tuple(pointers))
+    dtype = p.dtype if kernel in ("dot", "dots") else compute_dtype(p.dtype)
+    return Stage(kernel, dtype, units, grain, words, tuple(pointers))
 
 
 def _dots(p: _Product) -> tuple[tuple[Stage, ...], int]:
@@ -269,10 +300,16 @@ def _tile_stage(p: _Product, kernel: str, tile: tuple[int, int], a: tuple, b: tu
     values = {
         "a_batch": a[0], "a_row": a[1], "a_inner": a[2], "a_panel": tile[0] * a[1],
         "b_batch": b[0], "b_inner": b[1], "b_panel": tile[1] * b[2],
+        "a_ahead": _ahead(a[2]), "b_ahead": _ahead(b[1]),
     }  # fmt: skip
     whole = kernel == "row"
     values["block_inner"] = max(1, p.k) if whole else _block_inner(p.k)
     return _compute_stage(p, kernel, TILE_WORDS, values, p.roles, _blocks(p, tile))
+
+
+def _ahead(stride: int) -> int:
+    """Bytes to prefetch ahead of a step: less where steps lie far apart, as they share cache sets."""
+    return stride * (16 if stride <= 256 else 4)
 
 
 def _block_inner(k: int) -> int:
@@ -307,17 +344,17 @@ class _Packed:
 
 def _pack_stage(p: _Product, *operands: tuple | None) -> Stage:
     """The stage that packs A, B or both: (layout, role, lanes, batch, lane, inner stride, offset)."""
-    words, pointers, units = [], [], 0
+    words, pointers, units, total = [], [], 0, 0
     chunk = 256
-    for place, operand in enumerate(operands):
+    for operand in operands:
         if operand is None:
             words += [0] * len(PACK_WORDS)
             continue
         packed, role, lanes, batch_stride, lane_stride, inner_stride, offset = operand
-        chunks = -(-p.k // chunk)
+        chunks = -(-packed.inner // chunk)
         count = packed.batches * packed.panels * chunks
         values = {
-            "source": 0, "goal": offset, "units": count, "lanes": lanes, "inner": p.k,
+            "source": 0, "goal": offset, "units": count, "lanes": lanes, "inner": packed.inner,
             "lane_stride": lane_stride, "inner_stride": inner_stride, "batch_stride": batch_stride,
             "width": packed.width, "panels": packed.panels, "panel_stride": packed.panel_stride,
             "goal_batch": packed.batch_stride, "chunks": chunks, "chunk_inner": chunk,
@@ -325,10 +362,9 @@ def _pack_stage(p: _Product, *operands: tuple | None) -> Stage:
         pointers += [(len(words), role), (len(words) + 1, "scratch")]
         words += [values[name] for name in PACK_WORDS]
         units += count
-        del place
-    unit_bytes = min(p.k, chunk) * 32 * p.goal
-    grain = max(1, min(units, CHUNK_BYTES // max(unit_bytes, 1)))
-    return Stage("pack", units, grain, tuple(words), tuple(pointers))
+        total += packed.total
+    grain = max(1, min(units, CHUNK_BYTES * units // max(total, 1)))
+    return Stage("pack", p.dtype, units, grain, tuple(words), tuple(pointers))
 
 
 def _tiled(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:

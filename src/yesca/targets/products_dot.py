@@ -7,7 +7,7 @@ times a vector, and of few rows times transposed weights.
 
 from __future__ import annotations
 
-from .products_text import Code, ProductTarget, Vectors
+from .products_text import ITEM_BYTES, Code, ProductTarget, Vectors
 
 # The parameter words of the dot kernels, in order. Strides are bytes.
 DOT_WORDS = (
@@ -56,7 +56,7 @@ def _batched(code: Code, words: dict, matrix: str, batch: str) -> str:
 
 def _micro_dot(name: str, target: ProductTarget, dtype: str, tile: tuple[int, int, int]) -> str:
     """One micro-tile: rows and columns past the end repeat the last one and are not stored."""
-    rows, columns, _ = tile
+    rows, columns, deep = tile
     code = Code(
         f"define internal void @{name}_tile(ptr noalias %words, ptr %c, ptr %d, ptr %a, ptr %b, "
         f"i64 %row, i64 %column) noinline {target.attributes()}"
@@ -72,7 +72,7 @@ def _micro_dot(name: str, target: ProductTarget, dtype: str, tile: tuple[int, in
         for place in range(number):
             line = code.smaller(code.add(first, str(place)), last)
             lines.append(code.at(pointer, code.mul(line, step)))
-    sums = _sums(code, vector, tile, lines[rows:], lines[:rows])
+    sums = _sums(code, vector, dtype, deep, lines[rows:], lines[:rows])
     for place, sum_ in enumerate(_across(code, vector, sums)):
         used = min(vector.lanes, rows * columns - place * vector.lanes)
         kind = f"<{used} x {vector.scalar}>"
@@ -84,13 +84,13 @@ def _micro_dot(name: str, target: ProductTarget, dtype: str, tile: tuple[int, in
 
 
 def _sums(
-    code: Code, vector: Vectors, tile: tuple[int, int, int], rights: list, lefts: list
+    code: Code, vector: Vectors, dtype: str, deep: int, rights: list, lefts: list
 ) -> list[str]:
     """Emit the loops over K: `deep` vectors at a time, then one, then what is left."""
-    deep, lanes = tile[2], vector.lanes
+    lanes, size = vector.lanes, ITEM_BYTES[dtype]
     inner = code.word("%words", DOT["inner"])
     sums = ["zeroinitializer"] * (len(lefts) * len(rights) * deep)
-    start, masked = "0", vector.target.masked
+    start, masked = "0", vector.target.masked and size > 2
     stages = [(deep * lanes, deep, False), (lanes, 1, False), (lanes if masked else 1, 1, True)]
     for step, vectors, ragged in stages[deep == 1 :]:
         stop = inner if ragged else code.value(f"and i64 {inner}, {-step}")
@@ -98,13 +98,18 @@ def _sums(
         with code.loop(start, stop, str(step), [(vector.kind, sum_) for sum_ in sums]) as loop:
             sums = list(loop.values)
             for depth in range(vectors):
-                offset = code.mul(loop.index, str(vector.size))
-                offset = code.add(offset, str(depth * lanes * vector.size))
-                read = _single if ragged and not masked else Vectors.load
-                b = [read(vector, code.at(line, offset), mask) for line in rights]
+                offset = code.mul(loop.index, str(size))
+                offset = code.add(offset, str(depth * lanes * size))
+
+                def read(line: str) -> str:
+                    if step == 1:
+                        return vector.read_one(dtype, code.at(line, offset))
+                    return vector.read(dtype, code.at(line, offset), mask)
+
+                b = [read(line) for line in rights]
                 place = depth * len(lefts) * len(rights)
                 for line in lefts:
-                    a = read(vector, code.at(line, offset), mask)
+                    a = read(line)
                     for right in b:
                         sums[place] = vector.fma(a, right, sums[place])
                         place += 1
@@ -118,14 +123,6 @@ def _sums(
             code.value(f"fadd {vector.kind} {one}, {two}") for one, two in zip(totals, more)
         ]
     return totals
-
-
-def _single(vector: Vectors, pointer: str, mask: None) -> str:
-    """One element in the first lane, 0 in the others."""
-    item = vector.code.load(vector.scalar, pointer, vector.size)
-    return vector.code.value(
-        f"insertelement {vector.kind} zeroinitializer, {vector.scalar} {item}, i32 0"
-    )
 
 
 def _across(code: Code, vector: Vectors, sums: list[str]) -> list[str]:

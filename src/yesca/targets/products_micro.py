@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from .products_text import Code, ProductTarget, Vectors
 
 # The parameter words of the tile kernel, in order. Strides are bytes. "panel" strides lead from one
-# panel (a micro-tile's rows of A, or columns of B) to the next.
+# panel (a micro-tile's rows of A, or columns of B) to the next, "ahead" is how far to prefetch.
 TILE_WORDS = (
     "c", "d", "a", "b",  # pointers; d is null where nothing is added
     "rows", "columns", "inner",
     "c_row", "c_batch", "d_row", "d_batch",
     "a_row", "a_inner", "a_panel", "a_batch",
-    "b_inner", "b_panel", "b_batch",
+    "b_inner", "b_panel", "b_batch", "a_ahead", "b_ahead",
     "alpha", "beta", "floor",  # in the compute dtype; floor is -inf, or 0 for relu
     "block_rows", "block_columns", "block_inner", "row_blocks", "column_blocks",
 )  # fmt: skip
-AHEAD = 16  # steps of K that B is fetched before its use
 TILE = {name: place for place, name in enumerate(TILE_WORDS)}
 
 
@@ -108,7 +107,7 @@ def _sums(code: Code, vector: Vectors, rows: int, vectors: int, masks: list) -> 
     a_inner = code.word("%words", TILE["a_inner"])
     b_inner = code.word("%words", TILE["b_inner"])
     twice = code.mul(a_row, "2")
-    a_ahead, b_ahead = code.mul(a_inner, str(AHEAD // 2)), code.mul(b_inner, str(AHEAD))
+    a_ahead, b_ahead = (code.word("%words", TILE[word]) for word in ("a_ahead", "b_ahead"))
     # one moving pointer serves three rows: x86 addresses base + stride and base + 2 * stride
     bases = [code.at("%a", code.mul(a_row, str(row))) for row in range(0, rows, 3)]
     carried = [("ptr", base) for base in bases] + [("ptr", "%b")]

@@ -7,7 +7,7 @@ side by side (copy vectors), K side by side (transpose squares in registers), ne
 
 from __future__ import annotations
 
-from .products_text import ITEM_BYTES, LLVM_TYPE, Code, ProductTarget, Vectors
+from .products_text import ITEM_BYTES, LLVM_TYPE, PLAINEST, Code, ProductTarget, Vectors, widen
 
 # The parameter words of one operand; the kernel takes those of A, then those of B. A unit is one
 # (batch, panel, chunk of K), chunks fastest.
@@ -37,7 +37,7 @@ def _unit(code: Code, name: str, dtype: str, operand: str, unit: str) -> None:
     """Emit one unit: find its part of the operand and choose the way in."""
     words = {word: code.word(operand, place) for word, place in PACK.items() if place > 1}
     size = ITEM_BYTES[dtype]
-    goal_size = Vectors(None, _ANY, dtype).size
+    goal_size = Vectors(None, PLAINEST, dtype).size
     panel_batch = code.value(f"udiv i64 {unit}, {words['chunks']}")
     chunk = code.sub(unit, code.mul(panel_batch, words["chunks"]))
     batch = code.value(f"udiv i64 {panel_batch}, {words['panels']}")
@@ -72,54 +72,8 @@ def _unit(code: Code, name: str, dtype: str, operand: str, unit: str) -> None:
     code.label("done")
 
 
-_ANY = ProductTarget(16, 16, fma=False, masked=False, mask_registers=False, half=False)
 _HEADER = "define internal void @{}(ptr %goal, i64 %pitch, ptr %source, {}, "
 _HEADER += "i64 %count, i64 %lanes) noinline {}"
-
-
-def _load(vector: Vectors, dtype: str, pointer: str, mask: str | None = None) -> str:
-    """Load one vector of the source dtype as the compute dtype."""
-    if ITEM_BYTES[dtype] != 2:
-        return vector.load(pointer, mask)
-    bits = vector.code.load(f"<{vector.lanes} x i16>", pointer, 2)
-    return widen(vector.code, vector.target, dtype, bits, f"<{vector.lanes} x ", ">")
-
-
-def widen(code: Code, target: ProductTarget, dtype: str, bits: str, left: str, right: str) -> str:
-    """The float32 value of bfloat16 or float16 bits; left and right dress the scalar types."""
-    short, word, single = (f"{left}{kind}{right}" for kind in ("i16", "i32", "float"))
-
-    def number(value: int, kind: str) -> str:
-        if not left:
-            return str(value)
-        scalar = kind[len(left) : -len(right)]
-        lanes = int(left[1:].split(" ")[0])
-        return "<" + ", ".join([f"{scalar} {value}"] * lanes) + ">"
-
-    if dtype == "bfloat16":
-        long = code.value(f"zext {short} {bits} to {word}")
-        high = code.value(f"shl {word} {long}, {number(16, word)}")
-        return code.value(f"bitcast {word} {high} to {single}")
-    if target.half:
-        half = f"{left}half{right}"
-        value = code.value(f"bitcast {short} {bits} to {half}")
-        return code.value(f"fpext {half} {value} to {single}")
-    # No instruction: move the fields, rescale by 2^112, then give infinity and NaN their exponent.
-    long = code.value(f"zext {short} {bits} to {word}")
-    sign = code.value(f"and {word} {long}, {number(0x8000, word)}")
-    sign = code.value(f"shl {word} {sign}, {number(16, word)}")
-    rest = code.value(f"and {word} {long}, {number(0x7FFF, word)}")
-    fields = code.value(f"shl {word} {rest}, {number(13, word)}")
-    small = code.value(f"bitcast {word} {fields} to {single}")
-    scale = code.value(f"bitcast {word} {number(0x77800000, word)} to {single}")
-    value = code.value(f"fmul {single} {small}, {scale}")
-    value = code.value(f"bitcast {single} {value} to {word}")
-    special = code.value(f"icmp uge {word} {rest}, {number(0x7C00, word)}")
-    test = f"{left}i1{right}"
-    full = code.value(f"or {word} {fields}, {number(0x7F800000, word)}")
-    value = code.value(f"select {test} {special}, {word} {full}, {word} {value}")
-    value = code.value(f"or {word} {value}, {sign}")
-    return code.value(f"bitcast {word} {value} to {single}")
 
 
 def _copy(name: str, target: ProductTarget, dtype: str) -> str:
@@ -135,7 +89,7 @@ def _copy(name: str, target: ProductTarget, dtype: str) -> str:
         read = code.at("%source", code.mul(row.index, "%stride"))
         write = code.at("%goal", code.mul(row.index, "%pitch"))
         with code.loop("0", whole, str(vector.lanes)) as lane:
-            value = _load(vector, dtype, code.at(read, code.mul(lane.index, str(size))))
+            value = vector.read(dtype, code.at(read, code.mul(lane.index, str(size))))
             vector.store(value, code.at(write, code.mul(lane.index, str(vector.size))))
         if masks:
             with code.when(ragged):
@@ -169,7 +123,7 @@ def _transpose(name: str, target: ProductTarget, dtype: str) -> str:
         write = code.at("%goal", code.mul(group.index, str(vector.size)))
         with code.loop("0", whole, str(lanes)) as inner:
             offset = code.mul(inner.index, str(size))
-            rows = [_load(vector, dtype, code.at(pointer, offset)) for pointer in pointers]
+            rows = [vector.read(dtype, code.at(pointer, offset)) for pointer in pointers]
             goal = code.at(write, code.mul(inner.index, "%pitch"))
             for place, row in enumerate(_square(code, vector, rows)):
                 vector.store(row, code.at(goal, code.mul("%pitch", str(place))), mask)
@@ -203,7 +157,7 @@ def _single(name: str, dtype: str) -> str:
     """Any strides, one element at a time, from lane %first on."""
     strides = "i64 %lane_stride, i64 %stride, i64 %first"
     code = Code(_HEADER.format(f"{name}_single", strides, "nounwind"))
-    vector = Vectors(code, _ANY, dtype)
+    vector = Vectors(code, PLAINEST, dtype)
     size = ITEM_BYTES[dtype]
     with code.loop("0", "%count", "1") as row:
         read = code.at("%source", code.mul(row.index, "%stride"))
@@ -212,7 +166,7 @@ def _single(name: str, dtype: str) -> str:
             item = code.at(read, code.mul(lane.index, "%lane_stride"))
             value = code.load(LLVM_TYPE[dtype], item, size)
             if size == 2:
-                value = widen(code, _ANY, dtype, value, "", "")
+                value = widen(code, PLAINEST, dtype, value, "", "")
             goal = code.at(write, code.mul(lane.index, str(vector.size)))
             code.do(f"store {vector.scalar} {value}, ptr {goal}, align {vector.size}")
     return code.text()

@@ -94,6 +94,9 @@ def declarations(text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+PLAINEST = ProductTarget(16, 16, fma=False, masked=False, mask_registers=False, half=False)
+
+
 class Loop:
     """One emitted loop: its index, the values it carries, and their final values after it."""
 
@@ -225,6 +228,43 @@ class Code:
         return "\n".join([self.header + " {", "entry:", *self.lines, "  ret void", "}", ""])
 
 
+def widen(code: Code, target: ProductTarget, dtype: str, bits: str, left: str, right: str) -> str:
+    """The float32 value of bfloat16 or float16 bits; left and right dress the scalar types."""
+    short, word, single = (f"{left}{kind}{right}" for kind in ("i16", "i32", "float"))
+
+    def number(value: int, kind: str) -> str:
+        if not left:
+            return str(value)
+        scalar = kind[len(left) : -len(right)]
+        lanes = int(left[1:].split(" ")[0])
+        return "<" + ", ".join([f"{scalar} {value}"] * lanes) + ">"
+
+    if dtype == "bfloat16":
+        long = code.value(f"zext {short} {bits} to {word}")
+        high = code.value(f"shl {word} {long}, {number(16, word)}")
+        return code.value(f"bitcast {word} {high} to {single}")
+    if target.half:
+        half = f"{left}half{right}"
+        value = code.value(f"bitcast {short} {bits} to {half}")
+        return code.value(f"fpext {half} {value} to {single}")
+    # No instruction: move the fields, rescale by 2^112, then give infinity and NaN their exponent.
+    long = code.value(f"zext {short} {bits} to {word}")
+    sign = code.value(f"and {word} {long}, {number(0x8000, word)}")
+    sign = code.value(f"shl {word} {sign}, {number(16, word)}")
+    rest = code.value(f"and {word} {long}, {number(0x7FFF, word)}")
+    fields = code.value(f"shl {word} {rest}, {number(13, word)}")
+    small = code.value(f"bitcast {word} {fields} to {single}")
+    scale = code.value(f"bitcast {word} {number(0x77800000, word)} to {single}")
+    value = code.value(f"fmul {single} {small}, {scale}")
+    value = code.value(f"bitcast {single} {value} to {word}")
+    special = code.value(f"icmp uge {word} {rest}, {number(0x7C00, word)}")
+    test = f"{left}i1{right}"
+    full = code.value(f"or {word} {fields}, {number(0x7F800000, word)}")
+    value = code.value(f"select {test} {special}, {word} {full}, {word} {value}")
+    value = code.value(f"or {word} {value}, {sign}")
+    return code.value(f"bitcast {word} {value} to {single}")
+
+
 class Vectors:
     """Arithmetic on one machine's vectors of one compute dtype, emitted into a `Code`."""
 
@@ -245,6 +285,22 @@ class Vectors:
         return self.code.value(
             f"call {self.kind} @llvm.masked.load.{self.suffix}.p0(ptr {pointer}, "
             f"i32 {self.size}, <{self.lanes} x i1> {mask}, {self.kind} zeroinitializer)"
+        )
+
+    def read(self, dtype: str, pointer: str, mask: str | None = None) -> str:
+        """Load one vector of `dtype` elements, half types widened to float32 (they take no mask)."""
+        if ITEM_BYTES[dtype] != 2:
+            return self.load(pointer, mask)
+        bits = self.code.load(f"<{self.lanes} x i16>", pointer, 2)
+        return widen(self.code, self.target, dtype, bits, f"<{self.lanes} x ", ">")
+
+    def read_one(self, dtype: str, pointer: str) -> str:
+        """One element of `dtype` in the first lane, 0 in the others."""
+        item = self.code.load(LLVM_TYPE[dtype], pointer, ITEM_BYTES[dtype])
+        if ITEM_BYTES[dtype] == 2:
+            item = widen(self.code, PLAINEST, dtype, item, "", "")
+        return self.code.value(
+            f"insertelement {self.kind} zeroinitializer, {self.scalar} {item}, i32 0"
         )
 
     def store(self, vector: str, pointer: str, mask: str | None = None) -> None:
