@@ -189,8 +189,8 @@ CPU: Variable[str] = Variable(
     "YESCA_CPU", str, "",
     "compile for this CPU as LLVM names it (x86-64-v3, skylake-avx512) and not for the host",
 )
-CPU_FEATURES: Variable[tuple[str, ...]] = Variable(
-    "YESCA_CPU_FEATURES", words, (),
+CPU_FEATURES: Variable[str] = Variable(
+    "YESCA_CPU_FEATURES", str, "",
     "features added or taken away, as LLVM names them: +avx2,-amx-tile,-avx512f",
 )
 COMPILE: Variable[bool] = Variable(
