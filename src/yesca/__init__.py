@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from . import optim as optim
     from . import utils as utils
     from ._tensor import Tensor as Tensor
-    from .core.devices import Device as device
-    from .core.dtypes import DType as dtype
+    from .core.devices import Device
+    from .core.dtypes import DType
     from .core.spec import Size as Size
+
+    device, dtype = Device, DType
 
 _LOCATIONS = _names.locations()
 _PACKAGE = __package__ or "yesca"  # __name__ is "torch" while a program runs as PyTorch's
@@ -38,19 +40,27 @@ def __getattr__(name: str) -> Any:
         value = _names.CONSTANTS[name]
     elif name == "__all__":
         return _public_names()
-    elif name.startswith("__") or (functional := _loaded_functional()) is None:
-        raise _missing(name)
     else:
-        try:
-            value = getattr(functional, name)
-        except AttributeError:
-            raise _missing(name) from None
+        value = _free_function(name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_public_names()})
+
+
+def _free_function(name: str) -> Any:
+    """A name that stands in no table: a function of `yesca.functional`, or an error."""
+    from importlib.util import find_spec
+
+    # `from .. import room` asks here before it imports the room: it must not load the functions.
+    if name.startswith("__") or find_spec(f"{_PACKAGE}.{name}") is not None:
+        raise _missing(name)
+    try:
+        return getattr(_loaded_functional(), name)
+    except AttributeError:
+        raise _missing(name) from None
 
 
 def _from_room(room: str, internal: str, public: str) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 #: Room (module below `yesca`) -> the names it provides.
 HOMES: dict[str, str] = {
     "_tensor": "Tensor",
+    "_C": "has_lapack has_mkl has_openmp has_spectral",
     "core.dtypes": (
         "dtype=DType uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128 "
         "bfloat16 uint16 uint32 uint64 bool=bool_ half=float16 float=float32 double=float64 "
@@ -20,8 +21,9 @@ HOMES: dict[str, str] = {
     "core.spec": "Size",
     "core.storage": "UntypedStorage TypedStorage",
     "core.layouts": (
-        "layout strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged "
-        "memory_format contiguous_format channels_last channels_last_3d preserve_format"
+        "layout=Layout strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged "
+        "memory_format=MemoryFormat contiguous_format channels_last channels_last_3d "
+        "preserve_format"
     ),
     "autograd.modes": (
         "no_grad enable_grad inference_mode set_grad_enabled is_grad_enabled "
@@ -40,7 +42,7 @@ HOMES: dict[str, str] = {
         "is_autocast_cpu_enabled set_autocast_cpu_enabled get_autocast_cpu_dtype "
         "set_autocast_cpu_dtype get_autocast_gpu_dtype set_autocast_gpu_dtype "
         "is_autocast_cache_enabled set_autocast_cache_enabled clear_autocast_cache "
-        "is_autocast_available autocast_increment_nesting autocast_decrement_nesting"
+        "autocast_increment_nesting autocast_decrement_nesting"
     ),
     "graph.public": "compile",
     "func": "vmap",

@@ -87,7 +87,7 @@ reset_accumulated_memory_stats = reset_peak_memory_stats
 
 
 @lives_in("torch.accelerator")
-class device_index:  # noqa: N801
+class device_index:
     """Context manager that selects an accelerator; `device_index(None)` selects nothing."""
 
     def __init__(self, device: int | None, /) -> None:

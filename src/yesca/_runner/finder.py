@@ -137,7 +137,8 @@ class TorchFinder:
             raise ModuleNotFoundError(
                 f"No module named {name!r} (yesca does not have it yet)", name=name
             )
-        spec = ModuleSpec(name, AliasLoader(ours), origin=found.origin)
+        loader: Any = AliasLoader(ours)
+        spec = ModuleSpec(name, loader, origin=found.origin)
         spec.submodule_search_locations = found.submodule_search_locations
         return spec
 

@@ -22,7 +22,7 @@ _reduced_math = False
 _preferred = {"linalg": "default", "blas": "default"}
 
 
-class cuBLASModule:  # noqa: N801
+class cuBLASModule:
     """Switches of products: TF32 is one with `torch.set_float32_matmul_precision`."""
 
     allow_fp16_reduced_precision_reduction = True
@@ -40,7 +40,7 @@ class cuBLASModule:  # noqa: N801
         determinism.set_float32_matmul_precision("high" if value else "highest")
 
 
-class cuFFTPlanCache:  # noqa: N801
+class cuFFTPlanCache:
     """The plans of a library that is not there."""
 
     size = 0

@@ -55,7 +55,7 @@ def flags(
     )
 
 
-class verbose:  # noqa: N801
+class verbose:
     """Context manager that would make oneDNN report its calls."""
 
     def __init__(self, level: int) -> None:

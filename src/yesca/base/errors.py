@@ -52,7 +52,8 @@ def argument_error(
 
 def not_yet(what: str, instead: str = "") -> NotImplementedError:
     """The error for something of PyTorch's that yesca does not have yet."""
-    return NotImplementedError(f"yesca does not have {what} yet" + (f"; {instead}" if instead else ""))
+    repair = f"; {instead}" if instead else ""
+    return NotImplementedError(f"yesca does not have {what} yet{repair}")
 
 
 def raise_no_cuda() -> NoReturn:

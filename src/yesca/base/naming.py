@@ -9,6 +9,7 @@ mode, which the runner sets before anything else of yesca is imported.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
 C = TypeVar("C", bound=type)
@@ -36,7 +37,7 @@ def public_module(name: str) -> str:
     return name if _answers_torch else name.replace("torch", "yesca", 1)
 
 
-def lives_in(name: str) -> object:
+def lives_in(name: str) -> Callable[[C], C]:
     """Class decorator: `@lives_in("torch")` makes a class print as PyTorch's does."""
 
     def mark(cls: C) -> C:

@@ -38,7 +38,7 @@ class Variable(Generic[T]):
         name: str,
         parse: Callable[[str], T],
         default: Callable[[], T] | T,
-        help: str,  # noqa: A002
+        help: str,
         aliases: tuple[str, ...] = (),
         live: bool = False,
     ) -> None:

@@ -11,7 +11,7 @@ _FORMATS = {
 }
 
 
-class finfo:  # noqa: N801
+class finfo:
     """Limits of a floating-point type; of the parts of a complex type.
 
     >>> import yesca as torch
@@ -21,7 +21,7 @@ class finfo:  # noqa: N801
 
     __slots__ = ("bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution", "dtype")
 
-    def __init__(self, type: DType | None = None) -> None:  # noqa: A002
+    def __init__(self, type: DType | None = None) -> None:
         dtype = get_default_dtype() if type is None else type
         _check_dtype("finfo", dtype)
         if dtype.category not in (FLOATING, COMPLEX):
@@ -53,7 +53,7 @@ class finfo:  # noqa: N801
     __hash__ = None  # type: ignore[assignment]
 
 
-class iinfo:  # noqa: N801
+class iinfo:
     """Limits of an integer type.
 
     >>> import yesca as torch
@@ -63,7 +63,7 @@ class iinfo:  # noqa: N801
 
     __slots__ = ("bits", "max", "min", "dtype")
 
-    def __init__(self, type: DType) -> None:  # noqa: A002
+    def __init__(self, type: DType) -> None:
         _check_dtype("iinfo", type)
         if type.category == BOOL:
             raise TypeError("torch.bool is not supported by torch.iinfo")

@@ -73,7 +73,7 @@ class DeferredCudaCallError(Exception):
 
 
 @lives_in("torch.cuda")
-class device:  # noqa: N801
+class device:
     """Context manager that selects a device; a negative index selects nothing."""
 
     def __init__(self, device: Any) -> None:
@@ -88,7 +88,7 @@ class device:  # noqa: N801
 
 
 @lives_in("torch.cuda")
-class device_of(device):  # noqa: N801
+class device_of(device):
     """Context manager that selects the device of a tensor or storage; the CPU selects nothing."""
 
     def __init__(self, obj: Any) -> None:
@@ -102,7 +102,7 @@ def _index(device: Any) -> int:
         return device
     from ..core.devices import Device
 
-    found = Device(device)
+    found: Any = Device(device)
     if found.type != "cuda":
         raise ValueError(f"Expected a cuda device, but got: {found}")
     return found.index or 0

@@ -22,7 +22,7 @@ def _deprecated(old: str, new: str) -> None:
 
 
 @lives_in("torch.cuda.amp.autocast_mode")
-class autocast(_autocast):  # type: ignore[misc, unused-ignore]  # noqa: N801
+class autocast(_autocast):  # type: ignore[misc, unused-ignore]
     """`torch.amp.autocast("cuda", ...)`."""
 
     def __init__(

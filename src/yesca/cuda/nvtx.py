@@ -27,6 +27,6 @@ def mark(msg: str) -> None:
 
 
 @contextmanager
-def range(msg: str, *args: object, **kwargs: object) -> Iterator[None]:  # noqa: A001
+def range(msg: str, *args: object, **kwargs: object) -> Iterator[None]:
     _refuse()
     yield
