@@ -78,7 +78,7 @@ class Adagrad(Optimizer):
 def _new_state(group, param):
     start = group["initial_accumulator_value"]
     start = complex(start, start) if param.is_complex() else start
-    total = ops.full_like(param, start, memory_format=ops.preserve_format)
+    total = ops.full_like(param, start)
     return {"step": _scalar_state(0), "sum": total}
 
 

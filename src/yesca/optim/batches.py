@@ -67,7 +67,7 @@ def refuse_sparse(optimizer: Optimizer, grad: Tensor, hint: str = "") -> None:
 
 def zeros(param: Tensor) -> Tensor:
     """A state tensor of zeros with the shape, dtype and strides of `param`."""
-    return ops.zeros_like(param, memory_format=ops.preserve_format)
+    return ops.zeros_like(param)
 
 
 def update_each(

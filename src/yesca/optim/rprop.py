@@ -76,7 +76,7 @@ def _new_state(group, param):
     return {
         "step": _scalar_state(0),
         "prev": zeros(param),
-        "step_size": ops.full_like(param, size, memory_format=ops.preserve_format),
+        "step_size": ops.full_like(param, size),
     }
 
 
