@@ -4,6 +4,7 @@ from typing import Any
 
 from .. import functional as ops
 from .._tensor import Tensor
+from ..core.dtypes import bfloat16, float16, float32, float64
 from .batches import refuse_sparse, with_gradients, zeros
 from .checks import check_single
 from .optimizer import (
@@ -14,6 +15,9 @@ from .optimizer import (
     _scalar_state,
     _use_grad_for_differentiable,
 )
+
+#: The distance from 1 to the next number.
+_EPSILON = {float16: 2.0**-10, bfloat16: 2.0**-7, float32: 2.0**-23, float64: 2.0**-52}
 
 
 class Adafactor(Optimizer):
@@ -106,7 +110,7 @@ def _update(
 ) -> None:
     step = state["step"].add_(1).item()
     lr, (eps1, eps2) = _get_value(group["lr"]), group["eps"]
-    eps1 = ops.finfo(param.dtype).eps if eps1 is None else eps1
+    eps1 = _EPSILON[param.dtype] if eps1 is None else eps1
     scale = max(eps2, param.norm(2).item() / param.numel() ** 0.5)
     if group["weight_decay"] != 0:
         param.mul_(1 - lr * group["weight_decay"])

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from .. import functional as ops
 from .._tensor import Tensor
 from ..autograd.modes import enable_grad, set_grad_enabled
-from ..core.dtypes import float32, float64
+from ..core.dtypes import float32, float64, get_default_dtype
 from ..utils.hooks import RemovableHandle
 
 ParamsT: TypeAlias = (
@@ -99,8 +99,8 @@ def _to_scalar(x):
 
 def _scalar_state(value: float) -> Tensor:
     """A 0-dim state tensor: float32, or float64 where that is the default dtype."""
-    scalar = ops.tensor(float(value), device="cpu")
-    return scalar if scalar.dtype is float64 else scalar.to(float32)
+    dtype = float64 if get_default_dtype() is float64 else float32
+    return ops.tensor(float(value), dtype=dtype, device="cpu")
 
 
 def _run_pre_hooks(optimizer: "Optimizer", step: Callable, args: tuple, kwargs: dict):
