@@ -73,7 +73,7 @@ def test_named_parameters():
             RuntimeError,
             "`fused` and `foreach` cannot be `True` together",
         ),
-        (lambda: Optimizer([parameter()], {}).step(), NotImplementedError, ""),
+        (lambda: Optimizer([parameter()], {}).step(), NotImplementedError, "^$"),
         (
             lambda: Optimizer([parameter()], {"lr": required}),
             ValueError,
