@@ -6,7 +6,7 @@ from .. import functional as ops
 from .._tensor import Tensor
 from .batches import decayed, update_each
 from .checks import check_implementation, check_learning_rate, check_not_negative
-from .optimizer import Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
+from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
 
 
 class Adagrad(Optimizer):
@@ -70,7 +70,7 @@ class Adagrad(Optimizer):
                 self.state[param]["sum"].share_memory_()
 
     @_use_grad_for_differentiable
-    def step(self, closure=None):
+    def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
         return update_each(self, closure, _new_state, _update)
 

@@ -14,6 +14,7 @@ from .checks import (
     check_single,
 )
 from .optimizer import (
+    Closure,
     Optimizer,
     ParamsT,
     _evaluate,
@@ -104,7 +105,7 @@ class Adam(Optimizer):
         )
 
     @_use_grad_for_differentiable
-    def step(self, closure=None):
+    def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
         loss = _evaluate(closure)
         for group in self.param_groups:

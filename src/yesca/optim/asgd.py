@@ -6,6 +6,7 @@ from .._tensor import Tensor
 from .batches import decayed, update_each, zeros
 from .checks import check_learning_rate, check_not_negative
 from .optimizer import (
+    Closure,
     Optimizer,
     ParamsT,
     _get_value,
@@ -69,7 +70,7 @@ class ASGD(Optimizer):
         )
 
     @_use_grad_for_differentiable
-    def step(self, closure=None):
+    def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
         return update_each(self, closure, _new_state, _update)
 

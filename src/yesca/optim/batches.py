@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import functional as ops
 from .._tensor import Tensor
-from .optimizer import Optimizer, _evaluate, _get_value
+from .optimizer import Closure, Optimizer, _evaluate, _get_value
 
 
 def with_gradients(group: dict[str, Any]) -> tuple[list[Tensor], list[Tensor]]:
@@ -72,10 +72,10 @@ def zeros(param: Tensor) -> Tensor:
 
 def update_each(
     optimizer: Optimizer,
-    closure: Callable | None,
+    closure: Closure | None,
     new_state: Callable[[dict[str, Any], Tensor], dict[str, Any]],
     update: Callable[[SimpleNamespace, Tensor, Tensor, dict[str, Any]], None],
-):
+) -> Any:
     """One step of an algorithm that treats parameters one by one; returns the loss.
 
     `new_state(group, param)` makes the state of a parameter at its first step, `"step"` included.

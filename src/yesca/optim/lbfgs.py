@@ -1,6 +1,5 @@
 """L-BFGS: a quasi-Newton method that remembers the last few changes of the gradient."""
 
-from collections.abc import Callable
 from typing import Any
 
 from .. import functional as ops
@@ -8,7 +7,7 @@ from .._tensor import Tensor
 from ..autograd.modes import enable_grad, no_grad
 from .checks import check_learning_rate
 from .line_search import strong_wolfe
-from .optimizer import Optimizer, ParamsT, _get_value
+from .optimizer import Closure, Optimizer, ParamsT, _get_value
 
 
 class LBFGS(Optimizer):
@@ -64,7 +63,7 @@ class LBFGS(Optimizer):
         return self.param_groups[0]["params"]
 
     @no_grad()
-    def step(self, closure: Callable[[], Any]):
+    def step(self, closure: Closure) -> Any:
         """Minimise for up to `max_iter` iterations.
 
         Args:
@@ -88,7 +87,7 @@ class LBFGS(Optimizer):
 
     def _iterate(
         self,
-        closure: Callable[[], Any],
+        closure: Closure,
         group: dict[str, Any],
         state: dict[str, Any],
         loss: float,
@@ -128,7 +127,7 @@ class LBFGS(Optimizer):
 
     def _advance(
         self,
-        closure: Callable[[], Any],
+        closure: Closure,
         group: dict[str, Any],
         state: dict[str, Any],
         loss: float,

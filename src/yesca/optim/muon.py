@@ -8,6 +8,7 @@ from .._tensor import Tensor
 from .batches import refuse_sparse, with_gradients, zeros
 from .checks import check_single
 from .optimizer import (
+    Closure,
     Optimizer,
     ParamsT,
     _evaluate,
@@ -78,7 +79,7 @@ class Muon(Optimizer):
                     )
 
     @_use_grad_for_differentiable
-    def step(self, closure=None):
+    def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
         loss = _evaluate(closure)
         for group in self.param_groups:

@@ -6,7 +6,7 @@ from .. import functional as ops
 from .._tensor import Tensor
 from .batches import decayed, update_each, zeros
 from .checks import check_betas, check_learning_rate, check_not_negative
-from .optimizer import Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
+from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
 
 
 class NAdam(Optimizer):
@@ -71,7 +71,7 @@ class NAdam(Optimizer):
         )
 
     @_use_grad_for_differentiable
-    def step(self, closure=None):
+    def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
         return update_each(self, closure, _new_state, _update)
 

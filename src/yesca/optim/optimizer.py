@@ -23,6 +23,7 @@ ParamsT: TypeAlias = (
     Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 )
 StateDict: TypeAlias = dict[str, Any]
+Closure: TypeAlias = Callable[[], Any]  # computes the loss anew, and its gradients
 
 _global_optimizer_pre_hooks: dict[int, Callable] = OrderedDict()
 _global_optimizer_post_hooks: dict[int, Callable] = OrderedDict()
@@ -341,7 +342,7 @@ class Optimizer:
                 grad.requires_grad_(False)
             grad.zero_()
 
-    def step(self, closure: Callable[[], Any] | None = None):
+    def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once.
 
         Args:

@@ -7,6 +7,7 @@ from .._tensor import Tensor
 from .batches import update_each, zeros
 from .checks import check_learning_rate
 from .optimizer import (
+    Closure,
     Optimizer,
     ParamsT,
     _get_value,
@@ -65,7 +66,7 @@ class Rprop(Optimizer):
         self._restore(foreach=None, maximize=False, differentiable=False, capturable=False)
 
     @_use_grad_for_differentiable
-    def step(self, closure=None):
+    def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
         return update_each(self, closure, _new_state, _update)
 

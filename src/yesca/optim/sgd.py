@@ -7,6 +7,7 @@ from .._tensor import Tensor
 from .batches import as_real, batches, check_fused
 from .checks import check_implementation, check_learning_rate, check_not_negative
 from .optimizer import (
+    Closure,
     Optimizer,
     ParamsT,
     _evaluate,
@@ -84,7 +85,7 @@ class SGD(Optimizer):
         )
 
     @_use_grad_for_differentiable
-    def step(self, closure=None):
+    def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
         loss = _evaluate(closure)
         for group in self.param_groups:
