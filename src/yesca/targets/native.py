@@ -34,8 +34,8 @@ from .native_emit import FunctionEmitter
 from .native_intrinsics import *  # noqa: F403
 from .native_intrinsics import Intrinsic
 from .native_types import (  # noqa: F401
-    CTYPES, NativeError, NativeType, bool_, f32, f64, i8, i16, i32, i64, members, obj, ptr, u8,
-    u16, u32, u64, void,
+    CTYPES, NativeError, NativeType, bf16, bool_, f16, f32, f64, i8, i16, i32, i64, members,
+    obj, ptr, u8, u16, u32, u64, void,
 )  # fmt: skip
 
 
