@@ -38,7 +38,7 @@ class Variable(Generic[T]):
         name: str,
         parse: Callable[[str], T],
         default: Callable[[], T] | T,
-        help: str,  # noqa: A002
+        help: str,
         aliases: tuple[str, ...] = (),
         live: bool = False,
     ) -> None:
@@ -150,13 +150,14 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def _user_cache(name: str) -> str:
+    """The user's folder for cached files; an empty text where there is no home."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~")
     elif sys.platform == "darwin":
         base = os.path.expanduser("~/Library/Caches")
     else:
         base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return os.path.join(base, name)
+    return "" if base.startswith("~") else os.path.join(base, name)
 
 
 DEBUG: Variable[int] = Variable(
@@ -169,7 +170,7 @@ LOGS: Variable[tuple[str, ...]] = Variable(
     aliases=("TORCH_LOGS",),
 )
 CACHE_DIR: Variable[tuple[str, ...]] = Variable(
-    "YESCA_CACHE_DIR", folders, lambda: (_user_cache("yesca"),),
+    "YESCA_CACHE_DIR", folders, lambda: folders(_user_cache("yesca")),
     "folders of compiled kernels, searched in order; the last one is written",
 )
 CACHE_SIZE: Variable[int] = Variable(
@@ -189,8 +190,8 @@ CPU: Variable[str] = Variable(
     "YESCA_CPU", str, "",
     "compile for this CPU as LLVM names it (x86-64-v3, skylake-avx512) and not for the host",
 )
-CPU_FEATURES: Variable[tuple[str, ...]] = Variable(
-    "YESCA_CPU_FEATURES", words, (),
+CPU_FEATURES: Variable[str] = Variable(
+    "YESCA_CPU_FEATURES", str, "",
     "features added or taken away, as LLVM names them: +avx2,-amx-tile,-avx512f",
 )
 COMPILE: Variable[bool] = Variable(

@@ -206,7 +206,7 @@ class Engine:
         cpu = settings.CPU.get()
         host = "" if cpu else self._llvm.get_host_cpu_features().flatten()
         # The user's words come last: LLVM obeys the last, with all that depends on it.
-        words = [word for word in (host, *settings.CPU_FEATURES.get()) if word]
+        words = [word for word in (host, settings.CPU_FEATURES.get()) if word]
         return cpu or self._llvm.get_host_cpu_name(), ",".join(words)
 
     def _target_machine(self):
