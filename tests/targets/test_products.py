@@ -80,10 +80,13 @@ def product(a, b, c, initial=None, dtype=None, machine="host", run=None, **optio
 
 
 def array(generator, batch: int, rows: int, columns: int, layout: str, dtype: str) -> np.ndarray:
-    """Random values: by rows, by columns, or with gaps; starting off any alignment but the item's."""
+    """Random values by rows, columns, with gaps, or one row repeated; aligned to no vector."""
     shape = {"rows": (rows, columns), "columns": (columns, rows), "gaps": (rows, 2 * columns)}
+    shape["repeated"] = shape["rows"]
     flat = generator.standard_normal(batch * shape[layout][0] * (shape[layout][1] + 3) + 1)
     cube = flat.astype(dtype)[1:].reshape(batch, shape[layout][0], shape[layout][1] + 3)[:, :, :-3]
+    if layout == "repeated":
+        return np.broadcast_to(cube[:, :1], cube.shape)
     return {"rows": cube, "columns": cube.transpose(0, 2, 1), "gaps": cube[:, :, ::2]}[layout]
 
 
@@ -95,7 +98,7 @@ def expected(a, b, initial, alpha, beta, activation) -> np.ndarray:
 
 
 SIZES = (1, 2, 3, 4, 5, 7, 8, 10, 13, 14, 15, 16, 17, 29, 31, 32, 33, 64, 65, 97)
-LAYOUTS = ("rows", "columns", "gaps")
+LAYOUTS = ("rows", "columns", "rows", "columns", "gaps", "repeated")
 
 
 def check_one(draw: random.Random, dtype: str, machine: str, sizes: tuple[int, int, int]) -> tuple:

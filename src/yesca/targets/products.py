@@ -30,6 +30,7 @@ PACK_A_FROM = 512  # columns of C from which a packed A is read often enough
 PACK_B_FROM = 256  # rows of C from which a packed B is read often enough
 DOT_ROWS = 32  # rows of C up to which transposed B is read where it lies, K being long
 SMALL_INNER = 32  # steps of K up to which a product is the writing of C
+SMALL_PRODUCT = 1 << 12  # multiplications up to which launches cost more than anything else
 TURN_ELEMENTS = 1 << 16  # elements of B that may be transposed by one thread
 PACK_INNER = 256  # steps of K in one unit of packing
 ALIGN = 64
@@ -213,7 +214,8 @@ def _dot_pays(p: _Product, target: ProductTarget) -> bool:
     lanes = target.lanes(p.dtype)
     few_columns = p.n <= target.tile(p.dtype)[1] // 2 and p.k >= 4 * lanes
     if p.b[1] == p.size:
-        return p.m <= 8 or few_columns or p.m * (p.k + 16 * lanes) <= DOT_ROWS * p.k
+        short = p.m <= 8 or p.m * p.n * p.k <= SMALL_PRODUCT  # one launch is better than two
+        return short or few_columns or p.m * (p.k + 16 * lanes) <= DOT_ROWS * p.k
     plain = p.size == p.goal and p.batch == 1
     return plain and few_columns and p.m >= 128 and p.k * p.n <= TURN_ELEMENTS
 
@@ -389,28 +391,26 @@ def _pack_stage(p: _Product, *operands: tuple | None) -> Stage:
 def _tiled(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
     """Micro-tiles; A or B are packed where it pays, or where they cannot be read in place."""
     rows, columns = tile = target.tile(p.dtype)
-    plain = p.size == p.goal
-    a, b, roles, scratch = p.a, p.b, list(p.roles), 0
+    a, b, (a_role, b_role), scratch = p.a, p.b, p.roles, 0
+    half = p.size != p.goal
     even = target.mask_registers or p.n % columns == 0
-    operands: list = [None, None]
-    offsets = [0, 0]
-    strides = {}
-    if not plain or p.n > PACK_A_FROM:
+    packs: list[tuple | None] = [None, None]
+    changes: dict[str, int] = {}
+    if half or p.n > PACK_A_FROM:
         packed = _Packed(p.k, rows, p.batch if a[0] else 1, -(-p.m // rows), p.goal)
-        operands[0] = (packed, roles[0], p.m, a[0], a[1], a[2], 0)
-        scratch, roles[0] = packed.total, "scratch"
-        strides["a_panel"] = packed.panel_stride
-        a = (packed.batch_stride, p.goal, rows * p.goal)
-    if not plain or b[2] != p.size or not even or p.m > PACK_B_FROM:
-        packed = _Packed(p.k, columns, p.batch if b[0] else 1, -(-p.n // columns), p.goal)
-        operands[1] = (packed, roles[1], p.n, b[0], b[2], b[1], scratch)
-        offsets[1], roles[1] = scratch, "scratch"
+        packs[0] = (packed, a_role, p.m, *a, scratch)
+        changes |= {"a": scratch, "a_panel": packed.panel_stride}
+        a, a_role = (packed.batch_stride, p.goal, rows * p.goal), "scratch"
         scratch += packed.total
-        strides["b_panel"] = packed.panel_stride
-        b = (packed.batch_stride, columns * p.goal, p.goal)
-    stage = _tile_stage(replace(p, roles=tuple(roles)), "tile", tile, a, b)
-    words = dict(zip(TILE_WORDS, stage.words)) | strides
-    words["b"] = offsets[1]
+    if half or b[2] != p.size or not even or p.m > PACK_B_FROM:
+        packed = _Packed(p.k, columns, p.batch if b[0] else 1, -(-p.n // columns), p.goal)
+        packs[1] = (packed, b_role, p.n, b[0], b[2], b[1], scratch)
+        changes |= {"b": scratch, "b_panel": packed.panel_stride}
+        b, b_role = (packed.batch_stride, columns * p.goal, p.goal), "scratch"
+        scratch += packed.total
+    stage = _tile_stage(replace(p, roles=(a_role, b_role)), "tile", tile, a, b)
+    words = dict(zip(TILE_WORDS, stage.words)) | changes
     stage = replace(stage, words=tuple(words.values()))
-    packs = (_pack_stage(p, *operands),) if any(operands) and p.k else ()
-    return (*packs, stage), scratch
+    if any(packs) and p.k:
+        return (_pack_stage(p, *packs), stage), scratch
+    return (stage,), scratch
