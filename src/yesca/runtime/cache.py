@@ -220,17 +220,6 @@ def _remove(path) -> None:
         pass
 
 
-def default_directory() -> Path | None:
-    """`~/.cache/yesca` or what the platform has in its place; None without a home."""
-    home = settings.get("XDG_CACHE_HOME")
-    if home:
-        return Path(home) / "yesca"
-    try:
-        return Path.home() / ".cache" / "yesca"
-    except RuntimeError:
-        return None
-
-
 _current = None
 
 
@@ -238,19 +227,15 @@ def current() -> ObjectCache:
     """The cache of this process, made from the settings on first need."""
     global _current
     if _current is None:
-        listed = settings.get("YESCA_CACHE_DIR")
-        directories = [part for part in listed.split(os.pathsep) if part] if listed else []
-        if not directories:
-            home = default_directory()
-            directories = [home] if home is not None else []
-        _current = ObjectCache(directories, settings.get("YESCA_CACHE_SIZE"))
+        limit = settings.CACHE_SIZE.get()
+        _current = ObjectCache(settings.CACHE_DIR.get() if limit else (), limit)
     return _current
 
 
 def use(directories, limit: int | None = None) -> ObjectCache:
     """Replace the directories of this process's cache (tests, applications that ship code)."""
     global _current
-    _current = ObjectCache(directories, limit or settings.get("YESCA_CACHE_SIZE"))
+    _current = ObjectCache(directories, limit or settings.CACHE_SIZE.get())
     return _current
 
 

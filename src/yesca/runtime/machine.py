@@ -10,13 +10,13 @@ address of any process.
 
 import ctypes
 import hashlib
-import os
 import sys
 import threading
 from dataclasses import dataclass, field
 
 from ..base import settings
 from . import cache as _cache
+from . import forks
 from .object_symbols import undefined_symbols
 
 # Part of every entry's name: raise it when passes or options change.
@@ -26,9 +26,7 @@ _MINIMUM_KEY = 16
 # Compiling, loading and the cache are serialised, also against fork: a child must never find
 # the lock held by a thread that it does not have.
 LOCK = threading.RLock()
-os.register_at_fork(
-    before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release
-)
+forks.join(before=LOCK.acquire, in_parent=LOCK.release, in_child=LOCK.release)
 
 
 class MachineError(RuntimeError):
@@ -195,12 +193,11 @@ class Engine:
         )
 
     def _choose_cpu(self):
-        cpu = settings.get("YESCA_CPU")
-        features = settings.get("YESCA_CPU_FEATURES")
-        if not cpu:
-            cpu = self._llvm.get_host_cpu_name()
-            features = features or self._llvm.get_host_cpu_features().flatten()
-        return cpu, features
+        cpu = settings.CPU.get()
+        host = "" if cpu else self._llvm.get_host_cpu_features().flatten()
+        # The user's words come last: LLVM obeys the last, with all that depends on it.
+        words = [word for word in (host, settings.CPU_FEATURES.get()) if word]
+        return cpu or self._llvm.get_host_cpu_name(), ",".join(words)
 
     def _target_machine(self):
         target = self._llvm.Target.from_default_triple()
@@ -219,7 +216,7 @@ class Engine:
 
     def restore(self, kernel) -> bool:
         """Load `kernel` from disk; False on a miss."""
-        if settings.get("YESCA_DEBUG") >= 4:
+        if settings.DEBUG.get() >= 4:
             return False  # the reader wants to see the text and what becomes of it
         cache = _cache.current()
         name = self._entry_name(kernel.key)
@@ -237,7 +234,7 @@ class Engine:
     def compile(self, kernels: list) -> None:
         """Compile kernels into one object, store it, load it."""
         module = self._parse_all(kernels)
-        debug = settings.get("YESCA_DEBUG")
+        debug = settings.DEBUG.get()
         self._optimise(module)
         if debug >= 5:
             print(module, file=sys.stderr)
@@ -276,7 +273,7 @@ class Engine:
     def _parse(self, kernel):
         _check_key(kernel)
         text = kernel.text() if callable(kernel.text) else kernel.text
-        if settings.get("YESCA_DEBUG") >= 4:
+        if settings.DEBUG.get() >= 4:
             print(f"; {kernel.name} {kernel.key}\n{text}", file=sys.stderr)
         try:
             module = self._llvm.parse_assembly(text)
