@@ -155,7 +155,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                 and self._spec is tensor._spec)
 
     is_sparse = is_quantized = is_cuda = is_mps = is_xpu = is_mkldnn = is_sparse_csr = False
-    is_nested = is_cpu = False
+    is_nested = is_cpu = _is_param = False
 
     @property  # type: ignore[no-redef]
     def is_cpu(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _tensor  # noqa: F401 - sets up what operators wrap their results in
 from .dispatch.call import OPERATORS
 from .dispatch.functions import names
 

@@ -78,6 +78,9 @@ class Program:
         self._checks: list[tuple[Expr, Expr, Callable[[int], None]]] = []
         self.raisers: list[Callable[[int], None]] = []
         self.inplace_target: Ref | None = None
+        runtime = [k for k, mode in enumerate(record.modes)
+                   if mode in "TS" and self.is_number(values[k])]
+        self._ordinals = {position: k for k, position in enumerate(runtime)}
 
     # ---- questions -----------------------------------------------------------------------
 
@@ -142,7 +145,7 @@ class Program:
 
     def argument(self, position: int, dtype: DType) -> Expr:
         """The call's number at this position of its arguments, given at run time."""
-        return self._slot(("call", position), dtype)
+        return self._slot(("call", self._ordinals[position]), dtype)
 
     def fixed(self, value: Any, dtype: DType) -> Expr:
         """A number that this plan fixes but the kernel does not (a count, a stride)."""
