@@ -77,22 +77,27 @@ class Record:
         return parse(self.text)
 
     @cached_property
+    def modes(self) -> str:
+        """Per argument: T tensor or number, L tensors, S run-time number, X part of the key."""
+        codes = {"Tensor": "T", "Tensor[]": "L", "Scalar": "S", "float": "S"}
+        return "".join(codes.get(p.type, "X") for p in self.schema.parameters)
+
+    @cached_property
     def tensors(self) -> tuple[int, ...]:
         """Positions of the arguments that hold tensors."""
         return tuple(k for k, p in enumerate(self.schema.parameters)
                      if p.type in ("Tensor", "Tensor[]"))
 
-    @cached_property
-    def saves(self) -> frozenset[str]:
-        """Names that the formulas read: what the tape must keep."""
-        if isinstance(self.backward, str) and self.backward == "derive":
-            return frozenset(p.name for p in self.schema.parameters if p.is_tensor)
-        if not isinstance(self.backward, dict):
-            return frozenset()
-        names: set[str] = set()
-        for formula in self.backward.values():
-            names |= set(reads(formula))
-        return frozenset(names)
+    def saved_names(self, wanted: set[str]) -> list[str]:
+        """Names that the formulas for these arguments read: what the tape must keep."""
+        if self.backward == "derive":
+            return [p.name for p in self.schema.parameters if p.is_tensor]
+        names: dict[str, None] = {}
+        for key, formula in (self.backward or {}).items():  # type: ignore[union-attr]
+            if wanted.intersection((key,) if isinstance(key, str) else key):
+                names.update(dict.fromkeys(reads(formula)))
+        return [n for n in names if n not in ("ops", "grad", "grads", "needs")
+                and not n.endswith("_spec")]
 
     @cached_property
     def grad_name(self) -> str:

@@ -227,7 +227,8 @@ def current() -> ObjectCache:
     """The cache of this process, made from the settings on first need."""
     global _current
     if _current is None:
-        _current = ObjectCache(settings.CACHE_DIR.get(), settings.CACHE_SIZE.get())
+        limit = settings.CACHE_SIZE.get()
+        _current = ObjectCache(settings.CACHE_DIR.get() if limit else (), limit)
     return _current
 
 

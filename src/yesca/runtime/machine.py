@@ -10,13 +10,13 @@ address of any process.
 
 import ctypes
 import hashlib
-import os
 import sys
 import threading
 from dataclasses import dataclass, field
 
 from ..base import settings
 from . import cache as _cache
+from . import forks
 from .object_symbols import undefined_symbols
 
 # Part of every entry's name: raise it when passes or options change.
@@ -26,9 +26,7 @@ _MINIMUM_KEY = 16
 # Compiling, loading and the cache are serialised, also against fork: a child must never find
 # the lock held by a thread that it does not have.
 LOCK = threading.RLock()
-os.register_at_fork(
-    before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release
-)
+forks.join(before=LOCK.acquire, in_parent=LOCK.release, in_child=LOCK.release)
 
 
 class MachineError(RuntimeError):
@@ -196,11 +194,10 @@ class Engine:
 
     def _choose_cpu(self):
         cpu = settings.CPU.get()
-        features = settings.CPU_FEATURES.get()
-        if not cpu:
-            cpu = self._llvm.get_host_cpu_name()
-            features = features or self._llvm.get_host_cpu_features().flatten()
-        return cpu, features
+        host = "" if cpu else self._llvm.get_host_cpu_features().flatten()
+        # The user's words come last: LLVM obeys the last, with all that depends on it.
+        words = [word for word in (host, settings.CPU_FEATURES.get()) if word]
+        return cpu or self._llvm.get_host_cpu_name(), ",".join(words)
 
     def _target_machine(self):
         target = self._llvm.Target.from_default_triple()
