@@ -31,9 +31,8 @@ HOMES: dict[str, str] = {
     ),
     "runtime.generator": "Generator default_generator",
     "random": "manual_seed seed initial_seed get_rng_state set_rng_state",
-    "runtime.threads": (
-        "set_num_threads get_num_threads set_num_interop_threads get_num_interop_threads"
-    ),
+    "runtime.threads": "set_num_threads get_num_threads",
+    "interop": "set_num_interop_threads get_num_interop_threads",
     "_printing": "set_printoptions",
     "serialization": "save load",
     "amp": "autocast GradScaler",

@@ -34,7 +34,7 @@ def _cache(arguments: list[str]) -> int:
     elif action == "clear":
         cache.clear()
     else:  # this process has used no kernel itself: all that are stored
-        print(f"{cache.pack(*rest, everything=True)} kernels written to {rest[0]}")
+        print(f"{cache.pack(rest[0], everything=True)} kernels written to {rest[0]}")
     return 0
 
 
