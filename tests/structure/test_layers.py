@@ -4,6 +4,8 @@ import ast
 
 from source_tree import ENGINE, PACKAGE, ROOT, TENSOR_FILES, TOP, room_of, sources
 
+from yesca._names import SUBMODULES
+
 
 def imported_rooms(source):
     """(line, room) of each import of the package's own modules."""
@@ -13,7 +15,8 @@ def imported_rooms(source):
             continue
         first = parts[1] if len(parts) > 1 else name
         beside = PACKAGE / first
-        known = first in TENSOR_FILES or beside.is_dir() or beside.with_suffix(".py").is_file()
+        known = first in {*TENSOR_FILES, *SUBMODULES} or beside.is_dir()
+        known = known or beside.with_suffix(".py").is_file()
         if len(parts) == 1 and not known:
             first = "__init__"  # a public name, from the package itself
         yield line, room_of(first)
