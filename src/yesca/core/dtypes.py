@@ -1,0 +1,205 @@
+"""Element types and the rules that combine them.
+
+A dtype is one of a fixed set of objects, compared by identity. `promote` is PyTorch's lattice
+over them; `result_dtype` adds its rule that a tensor of lower *priority* (0-dim tensor, Python
+number) only counts when its category (bool < integer < float < complex) is higher.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ..base.naming import public_module
+
+BOOL, INTEGRAL, FLOATING, COMPLEX = range(4)  # categories, in promotion order
+
+
+class DType:
+    """An element type, printed as PyTorch prints it (`torch.float32`)."""
+
+    __slots__ = ("name", "itemsize", "category", "is_signed", "format", "code")
+
+    is_floating_point: bool
+    is_complex: bool
+
+    def __init__(self, name: str, itemsize: int, category: int, signed: bool, fmt: str) -> None:
+        self.name = name
+        self.itemsize = itemsize
+        self.category = category
+        self.is_signed = signed
+        self.format = fmt  # struct / buffer-protocol character, "" where there is none
+        self.code = len(ALL)
+        ALL.append(self)
+
+    @property
+    def is_floating_point(self) -> bool:  # type: ignore[no-redef]
+        return self.category == FLOATING
+
+    @property
+    def is_complex(self) -> bool:  # type: ignore[no-redef]
+        return self.category == COMPLEX
+
+    def to_real(self) -> DType:
+        """The dtype of the real part: complex64 gives float32; a real dtype gives itself."""
+        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+
+    def to_complex(self) -> DType:
+        """The complex dtype with parts of this one (float16 has no counterpart here)."""
+        return {"float32": complex64, "float64": complex128}.get(self.name, self)
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+    def __copy__(self) -> DType:
+        return self
+
+    def __deepcopy__(self, memo: object) -> DType:
+        return self
+
+
+DType.__name__ = DType.__qualname__ = "dtype"
+DType.__module__ = public_module("torch")
+
+ALL: list[DType] = []
+uint8 = DType("uint8", 1, INTEGRAL, False, "B")
+int8 = DType("int8", 1, INTEGRAL, True, "b")
+int16 = DType("int16", 2, INTEGRAL, True, "h")
+int32 = DType("int32", 4, INTEGRAL, True, "i")
+int64 = DType("int64", 8, INTEGRAL, True, "q")
+float16 = DType("float16", 2, FLOATING, True, "e")
+float32 = DType("float32", 4, FLOATING, True, "f")
+float64 = DType("float64", 8, FLOATING, True, "d")
+complex64 = DType("complex64", 8, COMPLEX, True, "")
+complex128 = DType("complex128", 16, COMPLEX, True, "")
+bool_ = DType("bool", 1, BOOL, False, "?")
+bfloat16 = DType("bfloat16", 2, FLOATING, True, "")
+uint16 = DType("uint16", 2, INTEGRAL, False, "H")
+uint32 = DType("uint32", 4, INTEGRAL, False, "I")
+uint64 = DType("uint64", 8, INTEGRAL, False, "Q")
+
+BY_NAME = {d.name: d for d in ALL}
+#: PyTorch's second names.
+ALIASES = {
+    "half": float16, "float": float32, "double": float64, "short": int16, "int": int32,
+    "long": int64, "cfloat": complex64, "cdouble": complex128,
+}
+#: Scalar type names in PyTorch's messages and `type()` strings.
+SCALAR_NAMES = {
+    uint8: "Byte", int8: "Char", int16: "Short", int32: "Int", int64: "Long", float16: "Half",
+    float32: "Float", float64: "Double", complex64: "ComplexFloat",
+    complex128: "ComplexDouble", bool_: "Bool", bfloat16: "BFloat16", uint16: "UInt16",
+    uint32: "UInt32", uint64: "UInt64",
+}
+_INT_RANK = {int8: 1, int16: 2, int32: 3, int64: 4}
+_FLOAT_RANK = {float16: 1, bfloat16: 1, float32: 2, float64: 3, complex64: 2, complex128: 3}
+_LARGE_UNSIGNED = (uint16, uint32, uint64)
+
+
+@cache
+def promote(a: DType, b: DType) -> DType:
+    """The smallest dtype that both convert to, as `torch.promote_types` gives it."""
+    if a is b:
+        return a
+    if a.category > b.category:
+        a, b = b, a
+    if a.category == b.category:
+        return _promote_within(a, b)
+    if b.category == COMPLEX:
+        return complex128 if a is float64 else b
+    if b in _LARGE_UNSIGNED and a.category == BOOL:
+        return b
+    return b
+
+
+def _promote_within(a: DType, b: DType) -> DType:
+    if a.category == INTEGRAL:
+        if a in _LARGE_UNSIGNED or b in _LARGE_UNSIGNED:
+            raise RuntimeError(
+                "Promotion for uint16, uint32, uint64 types is not supported, attempted to "
+                f"promote {SCALAR_NAMES[a]} and {SCALAR_NAMES[b]}"
+            )
+        if uint8 in (a, b):
+            other = b if a is uint8 else a
+            return int16 if other is int8 else other
+        return max(a, b, key=_INT_RANK.__getitem__)
+    if {a, b} == {float16, bfloat16}:
+        return float32
+    return max(a, b, key=_FLOAT_RANK.__getitem__)
+
+
+_default = [float32]
+
+
+def get_default_dtype() -> DType:
+    """The dtype that Python floats get (`torch.get_default_dtype`)."""
+    return _default[0]
+
+
+def set_default_dtype(dtype: DType) -> None:
+    """Set what Python floats become; must be a floating-point dtype."""
+    if not isinstance(dtype, DType):
+        raise TypeError(f"invalid dtype object: only floating-point types are supported as the "
+                        f"default type, got {dtype!r}")
+    if dtype.category != FLOATING:
+        raise TypeError("only floating-point types are supported as the default type, "
+                        f"got {dtype}")
+    _default[0] = dtype
+
+
+def default_for(category: int) -> DType:
+    """The dtype that a Python number of this category gets."""
+    if category == FLOATING:
+        return _default[0]
+    if category == COMPLEX:
+        return complex128 if _default[0] is float64 else complex64
+    return bool_ if category == BOOL else int64
+
+
+def number_category(value: object) -> int:
+    """The category of a Python number; numbers of NumPy count through their Python bases."""
+    if isinstance(value, bool):
+        return BOOL
+    if isinstance(value, int):
+        return INTEGRAL
+    return COMPLEX if isinstance(value, complex) else FLOATING
+
+
+def combine(dimmed: list[DType], zero_dim: list[DType], numbers: list[int]) -> DType:
+    """The result dtype of tensors with dimensions, 0-dim tensors and numbers' categories."""
+    best: DType | None = None
+    for d in dimmed:
+        best = d if best is None else promote(best, d)
+    low: DType | None = None
+    for d in zero_dim:
+        low = d if low is None else promote(low, d)
+    if low is not None and (best is None or low.category > best.category):
+        best = low if best is None else promote(best, low)
+    if numbers:
+        category = max(numbers)
+        if best is None:
+            return default_for(category)
+        if category > best.category:
+            best = promote(best, default_for(category))
+            if category == COMPLEX and best.category == COMPLEX and dimmed + zero_dim:
+                best = _complex_for(dimmed + zero_dim)
+    assert best is not None
+    return best
+
+
+def _complex_for(dtypes: list[DType]) -> DType:
+    widest = dtypes[0]
+    for d in dtypes[1:]:
+        widest = promote(widest, d)
+    if widest is float64:
+        return complex128
+    return default_for(COMPLEX) if widest.category < FLOATING else complex64
+
+
+def can_cast(source: DType, target: DType) -> bool:
+    """Whether a result of `source` may be stored in `target` (category may not go down)."""
+    if source.category > target.category:
+        return False
+    return not (source.category == INTEGRAL and target.category == BOOL)

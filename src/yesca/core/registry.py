@@ -1,0 +1,24 @@
+"""What a lower room needs of an upper one: exactly four registration points.
+
+An upper room sets these once, when it is first imported; nothing else in the engine reaches up.
+
+1. `wrap`: make a public tensor from its slots (set by `yesca._tensor`).
+2. `record_node`: attach a tape node to results (set by `yesca.autograd`).
+3. `capture`: offer an operator call to the recorder of the running thread (set by `yesca.graph`).
+4. `allocate`: materialise the bytes of a storage (set by `yesca.runtime.memory`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def _load_memory(nbytes: int) -> tuple[int, object]:
+    raise RuntimeError("yesca.runtime.memory is not set up: no memory can be allocated")
+
+
+wrap: Callable[..., Any] | None = None
+record_node: Callable[..., Any] | None = None
+capture: Callable[..., Any] | None = None
+allocate: Callable[[int], tuple[int, object]] = _load_memory

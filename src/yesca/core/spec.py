@@ -1,0 +1,144 @@
+"""Specs: dtype, shape, strides and flags of a tensor, interned.
+
+Equal specs are one object, so a plan is found by comparing pointers. The intern table is
+bounded: when it is full it is emptied, and live specs stay valid (they only stop being shared
+with later ones, which costs a plan lookup).
+"""
+
+from __future__ import annotations
+
+from ..base.naming import public_module
+from .devices import CPU, META, Device
+from .dtypes import DType
+
+
+class Size(tuple):  # type: ignore[type-arg]
+    """A shape: a tuple of sizes that prints as `torch.Size([2, 3])`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(repr, self))}])"
+
+    def __new__(cls, sizes: object = ()) -> Size:
+        return super().__new__(cls, sizes)  # type: ignore[arg-type]
+
+    def numel(self) -> int:
+        """The number of elements: the product of the sizes."""
+        count = 1
+        for size in self:
+            count *= size
+        return count
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+        item = tuple.__getitem__(self, index)
+        return Size(item) if isinstance(index, slice) else item
+
+    def __add__(self, other):  # type: ignore[no-untyped-def]
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __radd__(self, other):  # type: ignore[no-untyped-def]
+        return Size(tuple(other) + tuple(self))
+
+    def __mul__(self, times):  # type: ignore[no-untyped-def]
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Size, (tuple(self),))
+
+
+Size.__module__ = public_module("torch")
+LIMIT = 1 << 16
+MAX_DIMS = 64
+
+
+class Spec:
+    """dtype + shape + strides (in elements) on a kind of device; interned by `spec()`."""
+
+    __slots__ = (
+        "dtype", "shape", "strides", "device", "numel", "ndim", "contiguous", "nbytes", "dense",
+        "__weakref__",
+    )
+
+    dtype: DType
+    shape: Size
+    strides: tuple[int, ...]
+    device: Device
+    numel: int
+    ndim: int
+    contiguous: bool
+    dense: bool  # every element of its extent is used once, in some order of dimensions
+    nbytes: int  # bytes from the first element to the end of the last
+
+    def __repr__(self) -> str:
+        return f"Spec({self.dtype}, {tuple(self.shape)}, {self.strides}, {self.device})"
+
+
+_table: dict[tuple[object, ...], Spec] = {}
+
+
+def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major strides in elements; a size of 0 counts as 1."""
+    strides = []
+    step = 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size if size > 1 else 1
+    return tuple(reversed(strides))
+
+
+def spec(dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...] | None = None,
+         device: Device = CPU) -> Spec:
+    """The interned spec; `strides=None` means contiguous."""
+    key = (dtype, tuple(shape), strides, device)
+    found = _table.get(key)
+    if found is None:
+        found = _make(dtype, Size(shape), strides, device)
+        if len(_table) >= LIMIT:
+            _table.clear()
+        _table[key] = found
+    return found
+
+
+def _make(dtype: DType, shape: Size, strides: tuple[int, ...] | None, device: Device) -> Spec:
+    natural = contiguous_strides(shape)
+    steps = natural if strides is None else tuple(strides)
+    full = (dtype, tuple(shape), steps, device)
+    known = _table.get(full)
+    if known is not None:
+        return known
+    made = Spec()
+    made.dtype, made.shape, made.strides, made.device = dtype, shape, steps, device
+    made.ndim = len(shape)
+    made.numel = shape.numel()
+    made.contiguous = made.numel == 0 or all(
+        size == 1 or step == want for size, step, want in zip(shape, steps, natural, strict=True)
+    )
+    last = 1 + sum((size - 1) * step for size, step in zip(shape, steps, strict=True))
+    made.nbytes = last * dtype.itemsize if made.numel else 0
+    made.dense = made.contiguous or _is_dense(shape, steps)
+    if made.ndim > MAX_DIMS:
+        raise RuntimeError(f"tensors have at most {MAX_DIMS} dimensions, got {made.ndim}")
+    _table[full] = made
+    return made
+
+
+def _is_dense(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    expected = 1
+    for step, size in sorted((s, n) for n, s in zip(shape, strides, strict=True) if n != 1):
+        if step != expected:
+            return False
+        expected *= size
+    return True
+
+
+def with_dtype(base: Spec, dtype: DType) -> Spec:
+    """The same shape and strides with another dtype."""
+    return spec(dtype, base.shape, base.strides, base.device)
+
+
+def on_meta(base: Spec) -> Spec:
+    """The same spec without bytes."""
+    return spec(base.dtype, base.shape, base.strides, META)

@@ -1,0 +1,168 @@
+"""Storage: the bytes that tensors are views of.
+
+The room above gives memory: `runtime.memory` allocates a block and hands over an *owner*, an
+object that releases it when it dies. A storage over foreign memory (NumPy, a buffer, a file)
+keeps that object as its owner and is marked *exported*: it cannot be resized, and code outside
+the engine may write to it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+
+from ..base.naming import public_module
+from . import registry
+from .devices import CPU, Device
+
+#: Bits of `flags`.
+EXPORTED = 1  # its address has left the engine
+FOREIGN = 2  # its memory was never the engine's
+SHARED = 4  # lives in shared memory
+
+
+class UntypedStorage:
+    """Bytes on a device. `data_ptr()` is the address, `nbytes()` the size."""
+
+    __slots__ = ("_address", "_nbytes", "_device", "_owner", "_flags", "_typed", "__weakref__")
+
+    def __init__(self, nbytes: int = 0, *, device: object = None) -> None:
+        self._device = CPU if device is None else Device(device)
+        self._nbytes = int(nbytes)
+        self._flags = 0
+        self._typed = None
+        if self._device.type == "meta":
+            self._address, self._owner = 0, None
+        else:
+            self._address, self._owner = registry.allocate(self._nbytes)
+
+    @classmethod
+    def _wrap(cls, address: int, nbytes: int, owner: object, flags: int,
+              device: Device = CPU) -> UntypedStorage:
+        self = cls.__new__(cls)
+        self._address = address
+        self._nbytes = nbytes
+        self._device = device
+        self._owner = owner
+        self._flags = flags
+        self._typed = None
+        return self
+
+    @classmethod
+    def _from_buffer(cls, buffer: object) -> UntypedStorage:
+        """A storage that shares a writable (or, unsafely, a read-only) buffer's memory."""
+        view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
+        if view.nbytes == 0:
+            return cls._wrap(0, 0, view, FOREIGN | EXPORTED)
+        if view.readonly:
+            import numpy as np
+
+            address = np.frombuffer(view, np.uint8).ctypes.data
+        else:
+            address = ctypes.addressof(ctypes.c_char.from_buffer(view))
+        return cls._wrap(address, view.nbytes, view, FOREIGN | EXPORTED)
+
+    def _memory(self) -> memoryview:
+        """The bytes, writable. Whoever keeps it must keep the storage."""
+        if self._nbytes == 0:
+            return memoryview(bytearray())
+        array = (ctypes.c_char * self._nbytes).from_address(self._address)
+        array._storage = self  # type: ignore[attr-defined]
+        return memoryview(array).cast("B")
+
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self._nbytes
+
+    def size(self) -> int:
+        """Size in bytes."""
+        return self._nbytes
+
+    def __len__(self) -> int:
+        return self._nbytes
+
+    def element_size(self) -> int:
+        """Always 1: the elements of an untyped storage are bytes."""
+        return 1
+
+    def data_ptr(self) -> int:
+        """Address of the first byte (0 when there are none)."""
+        self._flags |= EXPORTED
+        return self._address
+
+    @property
+    def device(self) -> Device:
+        return self._device
+
+    @property
+    def is_cuda(self) -> bool:
+        return False
+
+    def resizable(self) -> bool:
+        return not self._flags & (EXPORTED | FOREIGN | SHARED)
+
+    def is_shared(self) -> bool:
+        return bool(self._flags & SHARED)
+
+    def resize_(self, nbytes: int) -> UntypedStorage:
+        """Grow or shrink in place; the bytes that fit are kept."""
+        if self._flags & FOREIGN:
+            raise RuntimeError("Trying to resize storage that is not resizable")
+        self._grow(nbytes)
+        return self
+
+    def _grow(self, nbytes: int) -> None:
+        if self._device.type == "meta":
+            self._nbytes = nbytes
+            return
+        address, owner = registry.allocate(nbytes)
+        ctypes.memmove(address, self._address, min(nbytes, self._nbytes))
+        self._address, self._owner, self._nbytes = address, owner, nbytes
+
+    def clone(self) -> UntypedStorage:
+        """A copy with bytes of its own."""
+        made = UntypedStorage(self._nbytes, device=self._device)
+        if self._nbytes and self._address:
+            ctypes.memmove(made._address, self._address, self._nbytes)
+        return made
+
+    def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> UntypedStorage:
+        """Copy the bytes of `source`, which must be as many."""
+        if source._nbytes != self._nbytes:
+            raise RuntimeError(f"size does not match, self was {self._nbytes} bytes but src was "
+                               f"{source._nbytes} bytes")
+        ctypes.memmove(self._address, source._address, self._nbytes)
+        return self
+
+    def fill_(self, value: int) -> UntypedStorage:
+        """Set every byte to `value`."""
+        if self._nbytes:
+            ctypes.memset(self._address, int(value) & 255, self._nbytes)
+        return self
+
+    def cpu(self) -> UntypedStorage:
+        return self
+
+    def tolist(self) -> list[int]:
+        return list(self._memory())
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
+
+    def __getitem__(self, index: int | slice) -> object:
+        if isinstance(index, slice):
+            view = self._memory()[index]
+            return UntypedStorage._from_buffer(bytearray(view) if index.step else view)
+        return self._memory()[index]
+
+    def __setitem__(self, index: int | slice, value: int) -> None:
+        memory = self._memory()
+        for i in range(*index.indices(self._nbytes)) if isinstance(index, slice) else (index,):
+            memory[i] = value & 255
+
+    def __repr__(self) -> str:
+        return (f"{self.tolist() if self._nbytes <= 1000 else '...'}\n"
+                f"[torch.storage.UntypedStorage(device={self._device}) of size {self._nbytes}]")
+
+
+UntypedStorage.__module__ = public_module("torch.storage")

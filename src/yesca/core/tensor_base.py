@@ -1,0 +1,49 @@
+"""The slots of a tensor. Machine code reads them at fixed offsets; methods are added above."""
+
+from __future__ import annotations
+
+
+class Version:
+    """A version counter, shared by a tensor, its views and its `detach()`."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int = 0) -> None:
+        self.value = value
+
+
+class TensorBase:
+    """Storage + spec + offset, a version counter, and the tape's slots.
+
+    _storage       UntypedStorage, shared by views
+    _spec          interned Spec: dtype, shape, strides
+    _offset        elements from the storage's start
+    _version       Version, or None for inference tensors
+    _requires_grad the leaf's own flag, or that of a result on the tape
+    _node          tape node that computed it, None for a leaf
+    _output_nr     which result of that node it is
+    _grad          accumulated gradient, or None
+    _extra         None, or the rare rest: base and replay of a view, hooks, retain_grad, name
+    """
+
+    __slots__ = (
+        "_storage", "_spec", "_offset", "_version", "_requires_grad", "_node", "_output_nr",
+        "_grad", "_extra",
+    )
+
+
+class Extra:
+    """What few tensors have.
+
+    base      for a view: the tensor that it is a view of (never itself a view)
+    seen      for a view: the version at which its place in the tape was last settled
+    hooks     gradient hooks of this tensor, by handle number
+    retain    whether a non-leaf keeps its gradient
+    name      what `Tensor.name` says
+    after     hooks that run once a leaf's gradient has been accumulated
+    """
+
+    __slots__ = ("base", "seen", "hooks", "retain", "name", "after")
+
+    def __init__(self) -> None:
+        self.base = self.seen = self.hooks = self.retain = self.name = self.after = None
