@@ -60,7 +60,7 @@ __all__ = sorted(name for name in (*_FAMILY_OF, *_OPERATORS) if not name.startsw
 def __getattr__(name: str):
     family = _FAMILY_OF.get(name)
     if family is not None:
-        value = getattr(import_module(f"{__package__}._functional.{family}"), name)
+        value = getattr(import_module(f"._functional.{family}", __package__), name)
     elif name in _OPERATORS:
         from .. import functional as ops
 
