@@ -155,19 +155,11 @@ def multi_head_attention_forward(
     )
     _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     length, batch, _ = query.shape
-    if use_separate_proj_weight:
-        weights = _required(q=q_proj_weight, k=k_proj_weight, v=v_proj_weight)
-        biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
-        q, k, v = _in_projection(query, key, value, *weights, *biases)
-    elif in_proj_weight is None:
-        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
-    else:
-        q, k, v = _in_projection_packed(query, key, value, in_proj_weight, in_proj_bias)
+    weights = (in_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight)
+    q, k, v = _project(query, key, value, weights, in_proj_bias, use_separate_proj_weight)
     attn_mask = _three_dimensional(attn_mask, length, key.shape[0], batch * num_heads)
     k, v, added = _add_bias_rows(k, v, bias_k, bias_v, static_k, static_v)
-    q = _split_heads(q, num_heads)  # (N * H, L, D)
-    k = _split_heads(k, num_heads) if static_k is None else _checked(static_k, q, "static_k")
-    v = _split_heads(v, num_heads) if static_v is None else _checked(static_v, q, "static_v")
+    q, k, v = _heads(q, k, v, static_k, static_v, num_heads)
     if add_zero_attn:
         k, v = (ops.cat([x, x.new_zeros(x.size(0), 1, x.size(2))], 1) for x in (k, v))
         added += 1
@@ -218,11 +210,18 @@ def _check_sizes(query, key, value, embed_dim: int, num_heads: int, separate: bo
         raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
 
 
-def _required(**weights: Tensor | None) -> tuple:
-    for name, weight in weights.items():
+def _project(query, key, value, weights: tuple, bias: Tensor | None, separate: bool) -> tuple:
+    """Queries, keys and values, by the packed weight or by the three separate ones."""
+    packed, *three = weights
+    if not separate:
+        if packed is None:
+            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+        return _in_projection_packed(query, key, value, packed, bias)
+    for name, weight in zip("qkv", three, strict=True):
         if weight is None:
             raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
-    return tuple(weights.values())
+    biases = (None, None, None) if bias is None else bias.chunk(3)
+    return _in_projection(query, key, value, *three, *biases)
 
 
 def _three_dimensional(mask: Tensor | None, length: int, source: int, heads: int):
@@ -256,6 +255,14 @@ def _add_bias_rows(k, v, bias_k, bias_v, static_k, static_v):
 def _show(mask: Tensor | None, added: int) -> Tensor | None:
     """The mask with room for the rows added to the keys, which every query sees."""
     return mask if mask is None or not added else pad(mask, (0, added))
+
+
+def _heads(q, k, v, static_k, static_v, num_heads: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The three as (N * H, length, D); static keys and values already are."""
+    q = _split_heads(q, num_heads)
+    k = _split_heads(k, num_heads) if static_k is None else _checked(static_k, q, "static_k")
+    v = _split_heads(v, num_heads) if static_v is None else _checked(static_v, q, "static_v")
+    return q, k, v
 
 
 def _split_heads(x: Tensor, num_heads: int) -> Tensor:
