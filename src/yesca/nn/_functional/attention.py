@@ -142,9 +142,8 @@ def multi_head_attention_forward(
 ) -> tuple[Tensor, Tensor | None]:
     """What `MultiheadAttention` computes, from its weights.
 
-    Shapes: query (L, N, E) or (L, E), key and value (S, N, E) or (S, E); the result is like the
-    query, the weights are (N, L, S), or (N, H, L, S) without averaging. `key_padding_mask` is
-    (N, S), `attn_mask` (L, S) or (N * H, L, S); boolean masks are True where not to look.
+    Query (L, N, E) or (L, E), key and value (S, N, E) or (S, E); weights (N, L, S), or (N, H, L,
+    S). `key_padding_mask` (N, S), `attn_mask` (L, S) or (N * H, L, S): True is where not to look.
     """
     batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
@@ -167,15 +166,13 @@ def multi_head_attention_forward(
     attn_mask = _merge_masks(attn_mask, key_padding_mask, batch, num_heads, k.size(1))
     rate = dropout_p if training else 0.0
     if need_weights:
-        output, weights = _attend_with_weights(q, k, v, attn_mask, rate)
-        weights = weights.view(batch, num_heads, length, -1)  # (N, H, L, S)
-        weights = weights.mean(1) if average_attn_weights else weights
-        weights = weights if batched else weights.squeeze(0)
+        output, found = _attend_with_weights(q, k, v, attn_mask, rate)
+        found = _tidy(found.view(batch, num_heads, length, -1), average_attn_weights, batched)
     else:
-        output, weights = _attend(q, k, v, attn_mask, rate, is_causal, num_heads), None
+        output, found = _attend(q, k, v, attn_mask, rate, is_causal, num_heads), None
     output = output.transpose(0, 1).reshape(length, batch, -1)  # (L, N, E)
     output = ops.linear(output, out_proj_weight, out_proj_bias)
-    return (output if batched else output.squeeze(1)), weights
+    return (output if batched else output.squeeze(1)), found
 
 
 def _canonical_masks(key_padding_mask, attn_mask, is_causal, need_weights, dtype):
@@ -305,6 +302,12 @@ def _attend_with_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, r
     if rate > 0.0:
         weights = dropout(weights, rate)
     return ops.bmm(weights, v), weights
+
+
+def _tidy(weights: Tensor, average: bool, batched: bool) -> Tensor:
+    """The weights (N, H, L, S) without the dimensions that the caller did not ask for."""
+    weights = weights.mean(1) if average else weights
+    return weights if batched else weights.squeeze(0)
 
 
 def _attend(q, k, v, mask, rate: float, is_causal: bool, num_heads: int) -> Tensor:
