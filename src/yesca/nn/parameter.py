@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-
 from .._tensor import Tensor
 
 __all__ = ["Parameter", "Buffer"]
@@ -74,11 +72,9 @@ class Parameter(Tensor, metaclass=_FlaggedMeta):
         return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, protocol):
-        attributes = getattr(self, "__dict__", None)
-        arguments = (self.data, self.requires_grad, OrderedDict())
-        if not attributes:
-            return _rebuild_parameter, arguments
-        return _rebuild_parameter_with_state, (*arguments, dict(attributes))
+        from .._rebuild import reduce_parameter
+
+        return reduce_parameter(self, protocol)
 
 
 class Buffer(Tensor, metaclass=_FlaggedMeta):
@@ -102,16 +98,3 @@ class Buffer(Tensor, metaclass=_FlaggedMeta):
         buffer.persistent = persistent
         buffer._is_buffer = True
         return buffer
-
-
-def _rebuild_parameter(data, requires_grad, backward_hooks):
-    """What a pickled parameter is made of again; `backward_hooks` is always empty."""
-    parameter = Parameter(data, requires_grad)
-    parameter._backward_hooks = backward_hooks
-    return parameter
-
-
-def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
-    parameter = _rebuild_parameter(data, requires_grad, backward_hooks)
-    parameter.__dict__.update(state)
-    return parameter
