@@ -48,7 +48,7 @@ def _make(record: Record) -> Record | None:
             name = forward_name(parameter.name)
             parts.append(f"{parameter.type}{mark} {name}")
             order.append(name)
-    if "result" in named:
+    if "result" in named and "result" not in order:
         parts.append("Tensor? result")
         order.append("result")
     text = f"{record.name}_backward({', '.join(parts)}, any wanted) -> Tensor"
