@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import OrderedDict
 from typing import Any, Callable
 
@@ -292,17 +291,15 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
             persistent = value.persistent
         else:
             persistent = name not in self._non_persistent_buffers_set
-        overridden = type(self).register_buffer is not Module.register_buffer
-        # Subclasses written before `persistent` existed override the method without it.
-        if overridden and "persistent" not in inspect.signature(self.register_buffer).parameters:
+        if _takes_persistent(type(self).register_buffer):
+            self.register_buffer(name, value, persistent)
+        else:
             if not persistent:
                 raise RuntimeError(
                     "Registering a non-persistent buffer on a Module subclass that implements "
                     "register_buffer() without the persistent argument is not allowed."
                 )
             self.register_buffer(name, value)
-        else:
-            self.register_buffer(name, value, persistent)
 
     def __delattr__(self, name: str) -> None:
         if name in self._parameters:
@@ -393,6 +390,15 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
         if len(lines) == 1 and extra_lines:
             return f"{self._get_name()}({extra_lines[0]})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def _takes_persistent(method: Callable) -> bool:
+    """False for an override written before `register_buffer` had that argument."""
+    if method is Module.register_buffer:
+        return True
+    from inspect import signature
+
+    return "persistent" in signature(method).parameters
 
 
 def _is_tensor_like(value: Any) -> bool:
