@@ -7,7 +7,7 @@ from typing import Any
 from ..core import registry
 from ..core.node_base import NodeBase, Saved
 from ..core.tensor_base import Extra, TensorBase, Version
-from ..operators.derivatives import backward_record
+from ..operators.derivatives import backward_record, forward_name
 from ..runtime.plan import NUMBER, Plan
 from ..runtime.program import Ref
 
@@ -211,12 +211,13 @@ def _elementwise(node: Node, grad: Any) -> list[Any]:
     scalars = iter(node._scalars)
     given: dict[str, Any] = {"grad": grad, "wanted": wanted}
     for parameter, value in zip(record.schema.parameters, plan.values, strict=True):
+        name = forward_name(parameter.name)
         if value is NUMBER:
-            given[parameter.name] = next(scalars)
+            given[name] = next(scalars)
         elif isinstance(value, Ref):
-            given[parameter.name] = saved.get((False, value.slot))
+            given[name] = saved.get((False, value.slot))
         else:
-            given[parameter.name] = value
+            given[name] = value
     given["result"] = saved.get((True, 0))
     made = call(derived, tuple(given[p.name] for p in derived.schema.parameters))
     made = iter(made if isinstance(made, tuple) else (made,))

@@ -26,6 +26,11 @@ def backward_record(record: Record) -> Record | None:
     return _made[record]
 
 
+def forward_name(name: str) -> str:
+    """An argument's name in the backward record: its own `grad` and `wanted` come first."""
+    return f"forward_{name}" if name.rpartition("_")[2] in ("grad", "wanted") else name
+
+
 def _make(record: Record) -> Record | None:
     if not record.backward:
         return None
@@ -38,12 +43,9 @@ def _make(record: Record) -> Record | None:
     parts = ["Tensor grad"]
     order = ["grad"]
     for parameter in record.schema.parameters:
-        if parameter.name in ("wanted",):
-            parts.append("any forward_wanted")
-            order.append("forward_wanted")
-        elif parameter.name in named or not parameter.is_tensor:
+        if parameter.name in named or not parameter.is_tensor:
             mark = "?" if parameter.optional or parameter.is_tensor else ""
-            name = "forward_grad" if parameter.name == "grad" else parameter.name
+            name = forward_name(parameter.name)
             parts.append(f"{parameter.type}{mark} {name}")
             order.append(name)
     if "result" in named:
@@ -59,10 +61,8 @@ def _body(record: Record, order: list[str]) -> Callable[..., Any]:
     def body(*args: Any) -> tuple[Expr, ...]:
         given = dict(zip(order, args, strict=False))
         wanted = [name for name, _ in args[-1]]
-        renamed = {"forward_grad": "grad", "forward_wanted": "wanted"}
-        forward = {renamed.get(k, k): v for k, v in given.items() if k != "grad"}
-        if record.derived_from is not None and "forward_grad" not in given:
-            forward["grad"] = None
+        forward = {p.name: given.get(forward_name(p.name)) for p in record.schema.parameters}
+        forward["result"] = given.get("result")
         if record.backward == "derive":
             return _derive(record, given["grad"], forward, wanted)
         return tuple(_formula(record, name, given["grad"], forward) for name in wanted)

@@ -22,7 +22,7 @@ def address(stage: Stage, variant: Variant = GENERAL, name: str = "kernel") -> i
 def _load(stage: Stage, variant: Variant, name: str) -> int:
     text = f"{describe(stage)}\n{variant.pattern} {variant.columns}"
     key = machine.hash_key("stage", VERSION, text)
-    symbol = machine.symbol(name, key)
+    symbol = machine.symbol("kernel", key)  # equal stages of two records are one kernel
 
     def source() -> str:
         from ..passes.pipeline import lower
