@@ -102,16 +102,15 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
                     f"{type(self).__name__}.__init__() takes 1 positional argument but "
                     f"{len(args) + 1} were given"
                 )
-        # object.__setattr__ goes past the checks of __setattr__ below.
-        assign = object.__setattr__
-        assign(self, "training", True)
-        assign(self, "_parameters", {})
-        assign(self, "_buffers", {})
-        assign(self, "_non_persistent_buffers_set", set())
-        assign(self, "_is_full_backward_hook", None)
+        assign = super().__setattr__  # goes past the checks of __setattr__ below
+        assign("training", True)
+        assign("_parameters", {})
+        assign("_buffers", {})
+        assign("_non_persistent_buffers_set", set())
+        assign("_is_full_backward_hook", None)
         for table in _HOOK_TABLES:
-            assign(self, table, OrderedDict())
-        assign(self, "_modules", {})
+            assign(table, OrderedDict())
+        assign("_modules", {})
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -271,7 +270,7 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
         elif name in state.get("_buffers", ()) or isinstance(value, Buffer):
             self._set_buffer(name, value)
         else:
-            object.__setattr__(self, name, value)
+            super().__setattr__(name, value)
 
     def _forget(self, name: str, keep: dict) -> None:
         """Remove `name` from every place it may be in, but for the table it goes to."""
@@ -310,7 +309,7 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
         elif name in self._modules:
             del self._modules[name]
         else:
-            object.__delattr__(self, name)
+            super().__delattr__(name)
 
     def __dir__(self) -> list[str]:
         names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules]
