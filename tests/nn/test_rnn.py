@@ -1,0 +1,66 @@
+"""Recurrent layers against PyTorch's records, cells against layers, and what they reject."""
+
+import json
+from pathlib import Path
+
+import nn_cases
+import pytest
+
+import yesca as torch
+from yesca import nn
+
+TABLE = Path(__file__).parents[1] / "fixtures" / "nn.json"
+EXPECTED = json.loads(TABLE.read_text(encoding="utf-8"))["recurrent"]
+
+
+@pytest.mark.parametrize("text", nn_cases.RECURRENT)
+def test_results_and_gradients(text):
+    found, expected = nn_cases.run_recurrent(torch, nn, text), EXPECTED[text]
+    assert found["shape"] == expected["shape"]
+    for mine, theirs in zip(found["values"], expected["values"], strict=True):
+        assert mine == pytest.approx(theirs, abs=2e-6)
+
+
+@pytest.mark.parametrize(("layer", "cell"), [("RNN", "RNNCell"), ("GRU", "GRUCell")])
+def test_cells_are_single_steps(layer, cell):
+    torch.manual_seed(0)
+    long, short = getattr(nn, layer)(2, 3), getattr(nn, cell)(2, 3)
+    short.load_state_dict({name[:-3]: value for name, value in long.state_dict().items()})
+    x = torch.linspace(-1, 1, 8).reshape(4, 2)
+    hidden = None
+    for row in x:
+        hidden = short(row, hidden)
+    output, last = long(x)
+    assert torch.allclose(last[0], hidden, atol=1e-6)
+    assert output.shape == (4, 3)
+
+
+def test_batch_first_and_unbatched_agree():
+    torch.manual_seed(0)
+    layer = nn.LSTM(2, 3, batch_first=True)
+    x = torch.linspace(-1, 1, 8).reshape(4, 2)
+    alone, (hidden, cell) = layer(x)
+    batched, (hidden_again, _) = layer(x[None])
+    assert torch.allclose(batched[0], alone, atol=1e-6)
+    assert hidden.shape == cell.shape == (1, 3)
+    assert torch.allclose(hidden_again[:, 0], hidden, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: nn.LSTM(0, 3), ValueError, "input_size must be greater than zero"),
+        (lambda: nn.LSTM(3, 3, dropout=2), ValueError, "dropout should be a number in range"),
+        (lambda: nn.LSTM(3, 3, proj_size=3), ValueError, "proj_size has to be smaller"),
+        (lambda: nn.RNN(3, 3, nonlinearity="x"), ValueError, "Unknown nonlinearity 'x'"),
+        (lambda: nn.GRU(3, 4)(torch.ones(2, 2, 2)), RuntimeError, "must be equal to input_size"),
+        (
+            lambda: nn.GRU(3, 4)(torch.ones(2, 2, 3), torch.ones(1, 1, 4)),
+            RuntimeError,
+            "Expected hidden size",
+        ),
+    ],
+)
+def test_errors(call, error, text):
+    with pytest.raises(error, match=text):
+        call()
