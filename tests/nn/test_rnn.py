@@ -64,3 +64,37 @@ def test_batch_first_and_unbatched_agree():
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+def packed_sequences():
+    line = torch.linspace(-1, 1, 14).reshape(7, 2)
+    return [line[:2], line[2:6], line[6:]]
+
+
+def test_packing_and_back():
+    sequences = packed_sequences()
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    assert packed.batch_sizes.tolist() == [3, 2, 1, 1]
+    assert packed.sorted_indices.tolist() == [1, 0, 2]
+    again = nn.utils.rnn.unpack_sequence(packed)
+    assert [each.tolist() for each in again] == [each.tolist() for each in sequences]
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(packed, batch_first=True, total_length=5)
+    assert padded.shape == (3, 5, 2) and lengths.tolist() == [2, 4, 1]
+    with pytest.raises(RuntimeError, match="must be sorted in decreasing order"):
+        nn.utils.rnn.pack_sequence(sequences)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_packed_sequences_run_as_if_alone(kind):
+    torch.manual_seed(0)
+    layer = getattr(nn, kind)(2, 3, bidirectional=True)
+    sequences = packed_sequences()
+    output, state = layer(nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False))
+    hidden = state[0] if kind == "LSTM" else state
+    for index, (sequence, part) in enumerate(
+        zip(sequences, nn.utils.rnn.unpack_sequence(output), strict=True)
+    ):
+        alone, last = layer(sequence)
+        assert torch.allclose(part, alone, atol=1e-6)
+        last_hidden = last[0] if kind == "LSTM" else last
+        assert torch.allclose(hidden[:, index], last_hidden, atol=1e-6)

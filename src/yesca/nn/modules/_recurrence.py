@@ -67,3 +67,29 @@ def walk(mode: str, sequence: Tensor, state: State, weights: dict, backward: boo
     if backward:
         outputs.reverse()
     return ops.stack(outputs), state
+
+
+def walk_packed(
+    mode: str, data: Tensor, sizes: list[int], state: State, weights: dict, backward: bool
+):
+    """`walk` over packed sequences: `data` (sum of sizes, I), `sizes[t]` of them at time t.
+
+    The sequences are sorted by length, so those that run at a time are the first rows of the
+    state; the others keep theirs: already final, or (backwards) still the initial one.
+    """
+    step = STEPS[mode]
+    from_input = ops.linear(data, weights["weight_ih"], weights["bias_ih"]).split(sizes)
+    hidden = (weights["weight_hh"], weights["bias_hh"], weights["weight_hr"])
+    times = range(len(sizes))
+    outputs = []
+    for time in reversed(times) if backward else times:
+        active = sizes[time]
+        advanced = step(from_input[time], tuple(each[:active] for each in state), hidden)
+        outputs.append(advanced[0])
+        if active < state[0].size(0):
+            pairs = zip(advanced, state, strict=True)
+            advanced = tuple(ops.cat([new, old[active:]]) for new, old in pairs)
+        state = advanced
+    if backward:
+        outputs.reverse()
+    return ops.cat(outputs), state

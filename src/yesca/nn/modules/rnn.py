@@ -11,7 +11,8 @@ from ..._tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
-from ._recurrence import GATES, STEPS, walk
+from ..utils.rnn import PackedSequence
+from ._recurrence import GATES, STEPS, walk, walk_packed
 from .module import Module
 
 __all__ = ["RNNBase", "RNN", "LSTM", "GRU", "RNNCellBase", "RNNCell", "LSTMCell", "GRUCell"]
@@ -141,8 +142,10 @@ class RNNBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def _run(self, input: Tensor, states: tuple[Tensor, ...] | None):
-        """(outputs, final states) from an input (L, N, I), or unbatched or batch-first alike."""
+    def _run(self, input, states: tuple[Tensor, ...] | None):
+        """(outputs, final states) from (L, N, I), unbatched or batch-first, or packed sequences."""
+        if isinstance(input, PackedSequence):
+            return self._run_packed(input, states)
         if input.dim() not in (2, 3):
             raise ValueError(
                 f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D instead"
@@ -152,24 +155,43 @@ class RNNBase(Module):
         if batched and self.batch_first:
             sequence = input.transpose(0, 1)
         self._check_input(sequence)
-        states = self._initial_states(sequence, states, batched)
+        states = self._initial_states(sequence, sequence.size(1), states, batched)
+        sequence, last = self._run_layers(sequence, states, None)
+        if not batched:
+            return sequence.squeeze(1), tuple(state.squeeze(1) for state in last)
+        return (sequence.transpose(0, 1) if self.batch_first else sequence), last
+
+    def _run_packed(self, packed: PackedSequence, states: tuple[Tensor, ...] | None):
+        self._check_input(packed.data)
+        sizes = packed.batch_sizes.tolist()
+        given = states is not None and packed.sorted_indices is not None
+        if given:
+            states = tuple(state.index_select(1, packed.sorted_indices) for state in states)
+        states = self._initial_states(packed.data, sizes[0], states, True)
+        data, last = self._run_layers(packed.data, states, sizes)
+        if packed.unsorted_indices is not None:
+            last = tuple(state.index_select(1, packed.unsorted_indices) for state in last)
+        return packed._replace(data=data), last
+
+    def _run_layers(self, sequence: Tensor, states: tuple[Tensor, ...], sizes: list[int] | None):
+        """All layers and directions over (L, N, I), or over packed data where sizes are given."""
         finals: list[tuple[Tensor, ...]] = []
         for layer in range(self.num_layers):
             outputs = []
             for direction in range(self._directions):
                 index = layer * self._directions + direction
                 start = tuple(state[index] for state in states)
-                weights = self._weights_of(layer, direction)
-                output, final = walk(self.mode, sequence, start, weights, direction == 1)
+                rest = (start, self._weights_of(layer, direction), direction == 1)
+                if sizes is None:
+                    output, final = walk(self.mode, sequence, *rest)
+                else:
+                    output, final = walk_packed(self.mode, sequence, sizes, *rest)
                 outputs.append(output)
                 finals.append(final)
             sequence = outputs[0] if len(outputs) == 1 else ops.cat(outputs, -1)
             if self.dropout and layer < self.num_layers - 1:
                 sequence = F.dropout(sequence, self.dropout, self.training)
-        last = tuple(ops.stack(entries) for entries in zip(*finals, strict=True))
-        if not batched:
-            return sequence.squeeze(1), tuple(state.squeeze(1) for state in last)
-        return (sequence.transpose(0, 1) if self.batch_first else sequence), last
+        return sequence, tuple(ops.stack(entries) for entries in zip(*finals, strict=True))
 
     def _weights_of(self, layer: int, direction: int) -> dict[str, Tensor | None]:
         return {
@@ -185,12 +207,14 @@ class RNNBase(Module):
         if sequence.size(0) == 0:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
 
-    def _initial_states(self, sequence: Tensor, states, batched: bool) -> tuple[Tensor, ...]:
+    def _initial_states(
+        self, sequence: Tensor, batch: int, states, batched: bool
+    ) -> tuple[Tensor, ...]:
         """The given states (layers * directions, N, H), checked, or zeros."""
         sizes = [self.proj_size or self.hidden_size]
         if self.mode == "LSTM":
             sizes.append(self.hidden_size)
-        shapes = [(self.num_layers * self._directions, sequence.size(1), size) for size in sizes]
+        shapes = [(self.num_layers * self._directions, batch, size) for size in sizes]
         if states is None:
             return tuple(sequence.new_zeros(shape) for shape in shapes)
         rank = 3 if batched else 2
