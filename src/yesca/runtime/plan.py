@@ -87,6 +87,14 @@ class Plan:
                 places += [(False, k) for k in slots.get(name, ())]
         return tuple(places)
 
+    def operand_spec(self, slot: int) -> Spec:
+        """The spec of an operand."""
+        for value in self.values:
+            for ref in value if isinstance(value, tuple) else (value,):
+                if type(ref).__name__ == "Ref" and ref.slot == slot:
+                    return ref.spec  # type: ignore[no-any-return]
+        raise KeyError(slot)
+
     @property
     def meta(self) -> bool:
         return bool(self.results) and self.results[0].device is not CPU
