@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..base.naming import public_module
+
 _KINDS = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga",
     "maia", "xla", "lazy", "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
@@ -86,7 +88,7 @@ def _parse(text: str, index: int | None) -> tuple[str, int | None]:
 
 
 Device.__name__ = Device.__qualname__ = "device"
-Device.__module__ = "torch"
+Device.__module__ = public_module("torch")
 _made: dict[tuple[str, int | None], Device] = {}
 CPU = Device("cpu")
 META = Device("meta")

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from ..base.naming import public_module
+
 BOOL, INTEGRAL, FLOATING, COMPLEX = range(4)  # categories, in promotion order
 
 
@@ -59,7 +61,7 @@ class DType:
 
 
 DType.__name__ = DType.__qualname__ = "dtype"
-DType.__module__ = "torch"
+DType.__module__ = public_module("torch")
 
 ALL: list[DType] = []
 uint8 = DType("uint8", 1, INTEGRAL, False, "B")

@@ -6,22 +6,20 @@ from __future__ import annotations
 class NodeBase:
     """One recorded operator call.
 
-    _plan     the plan that ran (its record holds the derivative formula)
-    _edges    tuple: per tensor argument the node or leaf that it came from, or None
-    _numbers  tuple: per tensor argument which result of that node it was
-    _saved    tuple of saved values, or None once they were freed
-    _scalars  run-time numbers of the call
-    _extra    None, or the rare rest: hooks, metadata, anomaly trace, retained outputs
+    _plan      the plan that ran (its record holds the derivative formula)
+    _scalars   the call's run-time numbers, in order
+    _edges     tuple: per tensor the node or leaf that it came from, or None
+    _ports     tuple: per tensor which result of that node it was
+    _saved     tuple of Saved, or None once they were freed
+    _sequence  number in creation order: backward goes from high to low
+    _extra     None, or the rare rest: hooks, metadata, anomaly trace, retained outputs
     """
 
-    __slots__ = ("_plan", "_edges", "_numbers", "_saved", "_scalars", "_extra")
+    __slots__ = ("_plan", "_scalars", "_edges", "_ports", "_saved", "_sequence", "_extra",
+                 "__weakref__")
 
 
 class Saved:
-    """What the tape keeps of a tensor: storage, view and the version it had; never its node.
+    """What the tape keeps of a tensor: storage, view, and the version it had; never its node."""
 
-    `source` is the edge to give a rebuilt tensor for double backward: None for a result of the
-    node that saved it (the node itself is meant then).
-    """
-
-    __slots__ = ("storage", "spec", "offset", "counter", "version", "source", "number", "leaf")
+    __slots__ = ("storage", "spec", "offset", "counter", "version")

@@ -7,6 +7,7 @@ with later ones, which costs a plan lookup).
 
 from __future__ import annotations
 
+from ..base.naming import public_module
 from .devices import CPU, META, Device
 from .dtypes import DType
 
@@ -48,7 +49,7 @@ class Size(tuple):  # type: ignore[type-arg]
         return (Size, (tuple(self),))
 
 
-Size.__module__ = "torch"
+Size.__module__ = public_module("torch")
 LIMIT = 1 << 16
 MAX_DIMS = 64
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 
+from ..base.naming import public_module
 from . import registry
 from .devices import CPU, Device
 
@@ -164,4 +165,4 @@ class UntypedStorage:
                 f"[torch.storage.UntypedStorage(device={self._device}) of size {self._nbytes}]")
 
 
-UntypedStorage.__module__ = "torch.storage"
+UntypedStorage.__module__ = public_module("torch.storage")

@@ -30,3 +30,20 @@ class TensorBase:
         "_storage", "_spec", "_offset", "_version", "_requires_grad", "_node", "_output_nr",
         "_grad", "_extra",
     )
+
+
+class Extra:
+    """What few tensors have.
+
+    base      for a view: the tensor that it is a view of (never itself a view)
+    seen      for a view: the version at which its place in the tape was last settled
+    hooks     gradient hooks of this tensor, by handle number
+    retain    whether a non-leaf keeps its gradient
+    name      what `Tensor.name` says
+    after     hooks that run once a leaf's gradient has been accumulated
+    """
+
+    __slots__ = ("base", "seen", "hooks", "retain", "name", "after")
+
+    def __init__(self) -> None:
+        self.base = self.seen = self.hooks = self.retain = self.name = self.after = None

@@ -1,0 +1,98 @@
+"""Where each public name of the package lives: the table behind `yesca.__getattr__`.
+
+A name that is in no row is looked up in `yesca.functional`, which holds every free function.
+`public=internal` gives a name that differs inside. Rows are data; nothing is imported here.
+"""
+
+from __future__ import annotations
+
+#: Room (module below `yesca`) -> the names it provides.
+HOMES: dict[str, str] = {
+    "_tensor": "Tensor",
+    "_C": "has_lapack has_mkl has_openmp has_spectral",
+    "core.dtypes": (
+        "dtype=DType uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128 "
+        "bfloat16 uint16 uint32 uint64 bool=bool_ half=float16 float=float32 double=float64 "
+        "short=int16 int=int32 long=int64 cfloat=complex64 cdouble=complex128 "
+        "get_default_dtype set_default_dtype promote_types=promote can_cast"
+    ),
+    "core.numeric_limits": "finfo iinfo",
+    "core.devices": "device=Device set_default_device get_default_device=default_device",
+    "core.spec": "Size",
+    "core.storage": "UntypedStorage TypedStorage",
+    "core.layouts": (
+        "layout=Layout strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged "
+        "memory_format=MemoryFormat contiguous_format channels_last channels_last_3d "
+        "preserve_format"
+    ),
+    "autograd.modes": (
+        "no_grad enable_grad inference_mode set_grad_enabled is_grad_enabled "
+        "is_inference_mode_enabled"
+    ),
+    "runtime.generator": "Generator default_generator",
+    "random": "manual_seed seed initial_seed get_rng_state set_rng_state",
+    "runtime.threads": (
+        "set_num_threads get_num_threads set_num_interop_threads get_num_interop_threads"
+    ),
+    "printing": "set_printoptions",
+    "serialization": "save load",
+    "amp": "autocast GradScaler",
+    "amp.autocast_mode": (
+        "is_autocast_enabled set_autocast_enabled get_autocast_dtype set_autocast_dtype "
+        "is_autocast_cpu_enabled set_autocast_cpu_enabled get_autocast_cpu_dtype "
+        "set_autocast_cpu_dtype get_autocast_gpu_dtype set_autocast_gpu_dtype "
+        "is_autocast_cache_enabled set_autocast_cache_enabled clear_autocast_cache "
+        "autocast_increment_nesting autocast_decrement_nesting"
+    ),
+    "graph.public": "compile",
+    "func": "vmap",
+    "determinism": (
+        "use_deterministic_algorithms are_deterministic_algorithms_enabled "
+        "is_deterministic_algorithms_warn_only_enabled set_deterministic_debug_mode "
+        "get_deterministic_debug_mode set_float32_matmul_precision get_float32_matmul_precision "
+        "set_flush_denormal"
+    ),
+    "predicates": "is_tensor is_storage typename get_device_module is_warn_always_enabled "
+                  "set_warn_always OutOfMemoryError AcceleratorError Stream Event",
+    "typed_tensors": (
+        "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor "
+        "IntTensor LongTensor BoolTensor set_default_tensor_type FloatStorage DoubleStorage "
+        "HalfStorage BFloat16Storage ByteStorage CharStorage ShortStorage IntStorage LongStorage "
+        "BoolStorage ComplexFloatStorage ComplexDoubleStorage"
+    ),
+}
+
+#: Modules that PyTorch has as attributes of the package without an import of their own.
+SUBMODULES = frozenset(
+    "accelerator amp ao autograd backends classes compiler cpp cpu cuda distributed "
+    "distributions export fft func functional futures fx hub jit library linalg masked monitor "
+    "mps mtia multiprocessing nested nn onnx ops optim overrides package profiler quantization "
+    "quasirandom random return_types serialization signal sparse special storage testing "
+    "torch_version types utils version xpu _C __config__ __future__".split()
+)
+
+#: PyTorch's module path -> yesca's, both without the package, where the two differ.
+MODULE_ALIASES: dict[str, str] = {}
+
+#: Numbers that PyTorch shares with the `math` module.
+CONSTANTS: dict[str, float | None] = {
+    "e": 2.718281828459045,
+    "pi": 3.141592653589793,
+    "inf": float("inf"),
+    "nan": float("nan"),
+    "newaxis": None,
+}
+
+
+def locations() -> dict[str, tuple[str, str]]:
+    """Public name -> (room, name inside the room).
+
+    >>> locations()["dtype"]
+    ('core.dtypes', 'DType')
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for room, names in HOMES.items():
+        for entry in names.split():
+            public, _, internal = entry.partition("=")
+            found[public] = (room, internal or public)
+    return found

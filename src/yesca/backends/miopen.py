@@ -1,0 +1,5 @@
+"""`torch.backends.miopen`: MIOpen is not used."""
+
+from __future__ import annotations
+
+immediate = False

@@ -1,0 +1,1 @@
+"""Settings, error texts and public names: what every room may lean on."""

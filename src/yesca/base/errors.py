@@ -1,0 +1,61 @@
+"""Helpers for error texts: PyTorch's class and wording first, then the values and the repair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NoReturn
+
+CUDA_MISSING = "Torch not compiled with CUDA enabled"
+
+
+def type_name(value: object) -> str:
+    """A type as PyTorch's argument checks name it.
+
+    >>> type_name(3), type_name([1]), type_name(None)
+    ('int', 'list', 'NoneType')
+    """
+    return type(value).__name__
+
+
+def shape_text(shape: Iterable[int]) -> str:
+    """A shape as PyTorch's messages print it: `[2, 3]`."""
+    return "[" + ", ".join(map(str, shape)) + "]"
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 4th ...
+
+    >>> ordinal(2), ordinal(11), ordinal(23)
+    ('2nd', '11th', '23rd')
+    """
+    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10)
+    return f"{number}{ending or 'th'}"
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """` Did you mean 'x'?` for the known name most like `name`, or an empty text."""
+    import difflib
+
+    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.75)
+    return f" Did you mean {matches[0]!r}?" if matches else ""
+
+
+def argument_error(
+    function: str, argument: str, position: int, expected: str, value: object
+) -> TypeError:
+    """The TypeError for an argument of the wrong type, in PyTorch's words."""
+    place = f" (position {position})" if position else ""
+    return TypeError(
+        f"{function}(): argument '{argument}'{place} must be {expected}, not {type_name(value)}"
+    )
+
+
+def not_yet(what: str, instead: str = "") -> NotImplementedError:
+    """The error for something of PyTorch's that yesca does not have yet."""
+    repair = f"; {instead}" if instead else ""
+    return NotImplementedError(f"yesca does not have {what} yet{repair}")
+
+
+def raise_no_cuda() -> NoReturn:
+    """What every call that needs a CUDA device raises, as PyTorch's CPU build does."""
+    raise AssertionError(CUDA_MISSING)

@@ -1,0 +1,52 @@
+"""`torch.cuda.amp`: the former names of `torch.amp` for CUDA."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..amp import GradScaler as _GradScaler
+from ..amp import autocast as _autocast
+from ..base.naming import lives_in
+
+__all__ = ["autocast", "GradScaler"]
+
+
+def _deprecated(old: str, new: str) -> None:
+    warnings.warn(
+        f"`torch.cuda.amp.{old}(args...)` is deprecated. "
+        f"Please use `torch.amp.{new}('cuda', args...)` instead.",
+        FutureWarning,
+        stacklevel=3,
+    )
+
+
+@lives_in("torch.cuda.amp.autocast_mode")
+class autocast(_autocast):  # type: ignore[misc, unused-ignore]
+    """`torch.amp.autocast("cuda", ...)`."""
+
+    def __init__(
+        self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True
+    ) -> None:
+        _deprecated("autocast", "autocast")
+        from ..core.dtypes import float16
+
+        super().__init__("cuda", dtype or float16, enabled, cache_enabled)
+
+
+@lives_in("torch.cuda.amp.grad_scaler")
+class GradScaler(_GradScaler):  # type: ignore[misc, unused-ignore]
+    """`torch.amp.GradScaler("cuda", ...)`."""
+
+    def __init__(
+        self,
+        init_scale: float = 65536.0,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        _deprecated("GradScaler", "GradScaler")
+        super().__init__(
+            "cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled
+        )

@@ -1,0 +1,255 @@
+"""The hot path: an operator call from Python values to wrapped results.
+
+`call(record, values)` encodes the call, finds or makes its plan, runs it and records the tape.
+The builtin of machine code does the same steps on the same plans (`runtime/native/fastcall.py`);
+whatever it does not know ends up here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core import registry
+from ..core.devices import CPU, META
+from ..core.dtypes import DType
+from ..core.spec import Spec, on_meta
+from ..core.storage import UntypedStorage
+from ..core.tensor_base import Extra, TensorBase, Version
+from ..operators.record import Record
+from ..runtime.plan import NUMBER, Plan, new_storage
+from ..runtime.plan import run as run_plan
+from ..runtime.program import Program, Ref
+from . import inplace
+from .state import STATE
+
+PLAN_LIMIT = 1 << 14  # plans that a record keeps; then it starts anew
+NUMBERS = (int, float, complex)
+_launch: Any = None
+
+
+def call(record: Record, values: tuple[Any, ...]) -> Any:
+    """Run an operator on a full tuple of its arguments."""
+    if STATE.levels:
+        return _through_levels(record, values, None)
+    return run(record, values)
+
+
+def call_inplace(record: Record, values: tuple[Any, ...]) -> Any:
+    """Run an operator and write its result into its first argument."""
+    if STATE.levels:
+        return _through_levels(record, values, values[0])
+    return run(record, values, values[0])
+
+
+def _through_levels(record: Record, values: tuple[Any, ...], target: Any) -> Any:
+    """The innermost level handles the call with itself switched off."""
+    level = STATE.levels.pop()
+    try:
+        return level.call(record, values, target)
+    finally:
+        STATE.levels.append(level)
+
+
+def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
+    """Run below the levels. `target`: the tensor that takes the result, in place."""
+    if record.composite is not None:
+        return record.composite(OPERATORS, *values)
+    key: list[Any] = [target is not None]
+    tensors: list[Any] = []
+    scalars: list[Any] = []
+    needs = False
+    for position, mode in enumerate(record.modes):
+        value = values[position]
+        if mode == "X":
+            key.append(_static(value))
+        elif isinstance(value, TensorBase):
+            if mode == "S":
+                value = value.item()  # type: ignore[attr-defined]
+                scalars.append(value)
+                key.append(value.__class__)
+                continue
+            key.append(value._spec)
+            tensors.append(value)
+            needs = needs or value._requires_grad
+        elif value is None:
+            key.append(None)
+        elif mode == "L":
+            needs = _encode_tensors(record, value, key, tensors) or needs
+        elif isinstance(value, NUMBERS):
+            scalars.append(value)
+            key.append(value.__class__)
+        else:
+            raise _wrong_type(record, position, value)
+    frozen = tuple(key)
+    plan = record.plans.get(frozen)
+    if plan is None:
+        plan = make_plan(record, values, tensors, target)
+        if len(record.plans) >= PLAN_LIMIT:
+            record.plans.clear()
+        record.plans[frozen] = plan
+    return execute(plan, tensors, tuple(scalars), bool(needs) and STATE.grad)
+
+
+def _static(value: Any) -> Any:
+    """A hashable form of a static argument that keeps 1, 1.0 and True apart."""
+    kind = value.__class__
+    if kind is list or kind is tuple or isinstance(value, tuple):
+        return tuple(_static(v) for v in value)
+    if kind is slice:
+        return (slice, _static(value.start), _static(value.stop), _static(value.step))
+    return (kind, value) if kind in (int, float, bool) else value
+
+
+def _encode_tensors(record: Record, values: Any, key: list[Any], tensors: list[Any]) -> bool:
+    needs = False
+    key.append(len(values))
+    for value in values:
+        if not isinstance(value, TensorBase):
+            raise TypeError(f"{record.name}(): expected Tensor as element {len(tensors)} in "
+                            f"argument 0, but got {type(value).__name__}")
+        key.append(value._spec)
+        tensors.append(value)
+        needs = needs or bool(value._requires_grad)
+    return needs
+
+
+def _wrong_type(record: Record, position: int, value: Any) -> TypeError:
+    parameter = record.schema.parameters[position]
+    shown = "input" if parameter.name == "self" else parameter.name
+    return TypeError(f"{record.name}(): argument '{shown}' (position {position + 1}) must be "
+                     f"{parameter.type}, not {type(value).__name__}")
+
+
+# ---- plans -----------------------------------------------------------------------------------
+
+def make_plan(record: Record, values: tuple[Any, ...], tensors: list[Any], target: Any) -> Plan:
+    """Run the record's program on references: all checks and choices happen here, once."""
+    specs = [t._spec for t in tensors]
+    device = _common_device(record, tensors)
+    if device is META:
+        specs = [s if s.device is META else on_meta(s) for s in specs]
+    refs = iter([Ref(k, s) for k, s in enumerate(specs)])
+    given = []
+    for mode, value in zip(record.modes, values, strict=True):
+        if mode == "L" and value is not None:
+            given.append(tuple(next(refs) for _ in value))
+        elif mode == "T" and isinstance(value, TensorBase):
+            given.append(next(refs))
+        else:
+            given.append(_plain(value))
+    program = Program(record, tuple(given), specs, device)
+    if target is not None:
+        program.inplace_target = Ref(0, specs[0])
+    record.program(record, program, tuple(given))  # type: ignore[misc]
+    plan = program.finish()
+    plan.values = tuple(
+        NUMBER if mode in "TS" and isinstance(v, NUMBERS) else v
+        for mode, v in zip(record.modes, given, strict=True))
+    plan.differentiable = record.backward is not None and any(
+        r.dtype.is_floating_point or r.dtype.is_complex for r in plan.results)
+    return plan
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(value)
+    if isinstance(value, TensorBase):
+        return value.item()  # type: ignore[attr-defined]
+    return value
+
+
+def _common_device(record: Record, tensors: list[Any]) -> Any:
+    """The device of the call; tensors with dimensions must all be on it."""
+    found = None
+    for tensor in tensors:
+        spec = tensor._spec
+        if found is None or (found.ndim == 0 and spec.ndim):
+            if found is not None and found.device is not spec.device and found.device is META:
+                raise _two_devices(record, found, spec)
+            found = spec
+        elif spec.device is not found.device and (spec.ndim or spec.device is META):
+            raise _two_devices(record, found, spec)
+    return CPU if found is None else found.device
+
+
+def _two_devices(record: Record, a: Spec, b: Spec) -> RuntimeError:
+    return RuntimeError(
+        f"Expected all tensors to be on the same device, but found at least two devices, "
+        f"{a.device} and {b.device}! (when calling {record.name}; move one of them with .to())")
+
+
+# ---- execution -------------------------------------------------------------------------------
+
+def execute(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: bool) -> Any:
+    """Run a plan: the Python twin of the builtin."""
+    if plan.view is not None:
+        return _execute_view(plan, tensors, scalars, needs)
+    if plan.inplace:
+        return _execute_inplace(plan, tensors, scalars, needs)
+    storages = _storages(plan, tensors, scalars)
+    wrap = registry.wrap
+    results = [wrap(s, spec, 0) for s, spec in zip(storages, plan.results, strict=True)]  # type: ignore[misc]
+    if needs and plan.differentiable:
+        registry.record_node(plan, tensors, scalars, results)  # type: ignore[misc]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _storages(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> list[Any]:
+    global _launch
+    if plan.meta:
+        return [UntypedStorage._wrap(0, s.nbytes, None, 0, META) for s in plan.results]
+    if _launch is None:
+        from ..runtime.launch import launch as _launch
+    return run_plan(plan, tensors, scalars, _launch)
+
+
+def _execute_view(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: bool) -> Any:
+    base = tensors[0]
+    spec, offset = plan.view  # type: ignore[misc]
+    made = registry.wrap(base._storage, spec, base._offset + offset)  # type: ignore[misc]
+    made._version = base._version
+    extra = made._extra = Extra()
+    extra.base = base if base._extra is None or base._extra.base is None else base._extra.base
+    extra.seen = base._version.value if base._version is not None else 0
+    if needs and plan.differentiable:
+        registry.record_node(plan, tensors, scalars, [made])  # type: ignore[misc]
+    return made
+
+
+def _execute_inplace(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: bool) -> Any:
+    target = tensors[0]
+    needs = needs and plan.differentiable
+    inplace.check(plan, target, STATE.grad, needs)
+    original = inplace.keep_original(plan, tensors) if needs else None
+    if not plan.meta:
+        _storages(plan, inplace.separate(tensors), scalars)
+    inplace.bump(target)
+    if needs:
+        operands = tensors if original is None else [original, *tensors[1:]]
+        registry.record_node(plan, operands, scalars, [target], target)  # type: ignore[misc]
+    return target
+
+
+def make_meta(spec: Spec) -> Any:
+    """A tensor without bytes."""
+    return registry.wrap(  # type: ignore[misc]
+        UntypedStorage._wrap(0, spec.nbytes, None, 0, META), spec, 0)
+
+
+class Operators:
+    """All operators by name, as functions of their schemas; made when first asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        from .functions import function
+
+        made = function(name)
+        if made is None:
+            raise AttributeError(f"yesca has no operator {name!r}")
+        setattr(self, name, made)
+        return made
+
+
+OPERATORS = Operators()
+
+__all__ = ["NUMBER", "OPERATORS", "DType", "UntypedStorage", "Version", "call", "call_inplace",
+           "execute", "make_plan", "new_storage", "run"]

@@ -1,0 +1,124 @@
+"""Python functions from records: `add`, `add_`, `add(..., out=)`, methods and operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core.tensor_base import TensorBase
+from ..operators import families
+from ..operators.record import RECORDS, Record
+from ..operators.schema import binder
+from . import call as calls
+
+
+def record(name: str) -> Record | None:
+    """The record of an operator, its family imported when first asked for."""
+    if name not in RECORDS:
+        families.load(name)
+    return RECORDS.get(name)
+
+
+def function(name: str) -> Callable[..., Any] | None:
+    """The free function of an operator; `name_` gives the in-place form."""
+    found = record(name)
+    if found is not None:
+        return _with_out(found) if found.out else _plain(found, method=False)
+    if name.endswith("_") and not name.endswith("__"):
+        found = record(name[:-1])
+        if found is not None and found.inplace:
+            return _inplace(found, method=False)
+    return None
+
+
+def method(name: str) -> Callable[..., Any] | None:
+    """The method of an operator (or its in-place form)."""
+    found = record(name)
+    if found is not None:
+        return _plain(found, method=True) if found.method else None
+    if name.endswith("_") and not name.endswith("__"):
+        found = record(name[:-1])
+        if found is not None and found.inplace:
+            return _inplace(found, method=True)
+    return None
+
+
+def _plain(found: Record, method: bool) -> Callable[..., Any]:
+    made = binder(found.schema, lambda values: calls.call(found, values), method)
+    return _describe(made, found, found.name)
+
+
+def _inplace(found: Record, method: bool) -> Callable[..., Any]:
+    made = binder(found.schema, lambda values: calls.call_inplace(found, values), method)
+    return _describe(made, found, found.name + "_")
+
+
+def _describe(made: Callable[..., Any], found: Record, name: str) -> Callable[..., Any]:
+    made.__name__ = made.__qualname__ = name
+    made.__module__ = "torch"
+    made.__doc__ = f"{found.text}\n\n{found.doc}".strip()
+    return made
+
+
+def _with_out(found: Record) -> Callable[..., Any]:
+    plain = binder(found.schema, lambda values: calls.call(found, values), method=False)
+
+    def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if out is None:
+            return plain(*args, **kwargs)
+        return write_out(found.name, plain, args, kwargs, out)
+
+    made = _describe(with_out, found, found.name)
+    made.plain = plain  # type: ignore[attr-defined]
+    return made
+
+
+def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
+              kwargs: dict[str, Any], out: Any) -> Any:
+    """Compute, then put the result into `out`, resized when its shape differs."""
+    from .state import STATE, set_grad
+
+    outs = out if isinstance(out, (tuple, list)) else (out,)
+    tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, TensorBase)]
+    if STATE.grad and any(t._requires_grad for t in (*tensors, *outs)):
+        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic "
+                           "differentiation, but one of the arguments requires grad.")
+    before = STATE.grad
+    set_grad(False)
+    try:
+        made = plain(*args, **kwargs)
+        results = made if isinstance(made, tuple) else (made,)
+        for target, result in zip(outs, results, strict=True):
+            _deliver(name, target, result)
+    finally:
+        set_grad(before)
+    return out
+
+
+def _deliver(name: str, target: Any, result: Any) -> None:
+    from ..core.dtypes import SCALAR_NAMES, can_cast
+
+    source, wanted = result._spec, target._spec
+    if source.device is not wanted.device:
+        raise RuntimeError(f"Expected out tensor to have device {source.device}, but got "
+                           f"{wanted.device} instead")
+    if not can_cast(source.dtype, wanted.dtype):
+        raise RuntimeError(
+            f"result type {SCALAR_NAMES[source.dtype]} can't be cast to the desired output type "
+            f"{SCALAR_NAMES[wanted.dtype]}")
+    if tuple(source.shape) != tuple(wanted.shape):
+        if wanted.numel:
+            import warnings
+
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape "
+                f"{list(wanted.shape)}, which does not match the required output shape "
+                f"{list(source.shape)}. This behavior is deprecated, and in a future PyTorch "
+                "release outputs will not be resized unless they have zero elements. You can "
+                "explicitly reuse an out tensor t by resizing it, inplace, to zero elements "
+                "with t.resize_(0).", stacklevel=4)
+        target.resize_(source.shape)
+    target.copy_(result)
+
+
+__all__ = ["function", "method", "record", "write_out"]

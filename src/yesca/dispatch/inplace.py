@@ -1,0 +1,93 @@
+"""In-place calls: what may be written, operands that overlap the target, version counters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core import registry
+from ..core.views import overlaps_itself
+from ..runtime.plan import Plan
+
+
+def check(plan: Plan, target: Any, grad: bool, needs: bool) -> None:
+    """Refuse writes that autograd or the memory layout forbids."""
+    if target._requires_grad and grad:
+        extra = target._extra
+        if target._node is None:
+            raise RuntimeError(
+                "a leaf Variable that requires grad is being used in an in-place operation.")
+        base = extra.base if extra is not None else None
+        if base is not None and base._requires_grad and base._node is None:
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an "
+                               "in-place operation.")
+    elif needs and grad:
+        base = target._extra.base if target._extra is not None else None
+        if base is not None and base._requires_grad and base._node is None:
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an "
+                               "in-place operation.")
+    spec = target._spec
+    if not spec.dense and overlaps_itself(spec.shape, spec.strides):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation.")
+
+
+def keep_original(plan: Plan, tensors: list[Any]) -> Any:
+    """A copy of the target as it was, where a derivative reads it; else None."""
+    wanted = 0
+    for k, tensor in enumerate(tensors):
+        wanted |= (1 << k) if tensor._requires_grad else 0
+    if (False, 0) in plan.saves(wanted):
+        return copy_of(tensors[0])
+    return None
+
+
+def separate(tensors: list[Any]) -> list[Any]:
+    """Operands that overlap the target elsewhere than element on element are copied first."""
+    target = tensors[0]
+    storage, spec, offset = target._storage, target._spec, target._offset
+    made = tensors
+    for k, other in enumerate(tensors):
+        if k == 0 or other._storage is not storage:
+            continue
+        same = other._offset == offset and other._spec.strides == spec.strides \
+            and other._spec.shape == spec.shape and other._spec.dtype is spec.dtype
+        if same or not _touch(target, other):
+            continue
+        if made is tensors:
+            made = list(tensors)
+        made[k] = copy_of(other)
+    return made
+
+
+def _touch(a: Any, b: Any) -> bool:
+    def extent(t: Any) -> tuple[int, int]:
+        start = t._offset * t._spec.dtype.itemsize
+        return start, start + t._spec.nbytes
+
+    (low, high), (first, last) = extent(a), extent(b)
+    return low < last and first < high
+
+
+def copy_of(tensor: Any) -> Any:
+    """A copy off the tape."""
+    from .call import run
+    from ..operators.record import RECORDS
+    from .state import STATE, set_grad
+
+    before = STATE.grad
+    set_grad(False)
+    try:
+        return run(RECORDS["clone"], (tensor, None))
+    finally:
+        set_grad(before)
+
+
+def bump(target: Any) -> None:
+    """Count one write."""
+    version = target._version
+    if version is not None:
+        version.value += 1
+
+
+__all__ = ["bump", "check", "copy_of", "keep_original", "registry", "separate"]

@@ -1,0 +1,52 @@
+"""What a call sees of its thread: grad mode, inference mode, and the levels above autograd."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+class _State(threading.local):
+    """Per thread. `levels`: active modes and transforms, innermost last."""
+
+    def __init__(self) -> None:
+        self.grad = True
+        self.inference = False
+        self.anomaly = False
+        self.check_nan = True
+        self.levels: list[Any] = []
+
+
+STATE = _State()
+#: Called after a flag changed: the builtin call path keeps its own copy of them.
+listeners: list[Callable[[], None]] = []
+
+
+def set_grad(enabled: bool) -> None:
+    """Switch recording of the tape on this thread."""
+    STATE.grad = enabled
+    for listener in listeners:
+        listener()
+
+
+def set_inference(enabled: bool) -> None:
+    """Switch inference mode on this thread."""
+    STATE.inference = enabled
+    for listener in listeners:
+        listener()
+
+
+def push_level(level: Any) -> None:
+    """Put a mode above autograd: it gets every call first."""
+    STATE.levels.append(level)
+    for listener in listeners:
+        listener()
+
+
+def pop_level() -> Any:
+    """Take the innermost mode away."""
+    level = STATE.levels.pop()
+    for listener in listeners:
+        listener()
+    return level

@@ -1,0 +1,197 @@
+"""The interpreter: what a stage means, in NumPy. Tests compare machine code with it.
+
+`evaluate(stage, arrays, arguments)` takes one array per buffer, broadcast to the domain (for a
+rows stage the last axis is the inner one; buffers that do not vary along it have size 1 there)
+and gives one array per store, in the dtype of the buffer stored to. Half types are computed as
+the IR says: the casts are in the expressions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..core.dtypes import BOOL, FLOATING, DType, bfloat16
+from .ir import Expr, Stage, walk
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def numpy_dtype(dtype: DType) -> Any:
+    """NumPy's dtype of the same name; bfloat16 is carried as float32."""
+    import numpy as np
+
+    return np.dtype("float32" if dtype is bfloat16 else dtype.name)
+
+
+def round_bfloat16(x: Any) -> Any:
+    """Round float32 values to the nearest bfloat16, ties to even, kept as float32."""
+    import numpy as np
+
+    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(x), np.float32(math.nan), rounded.view(np.float32))
+
+
+def convert(x: Any, dtype: DType) -> Any:
+    """The cast operation."""
+    import numpy as np
+
+    if dtype.category == BOOL:
+        return np.asarray(x) != 0
+    with np.errstate(all="ignore"):
+        if dtype is bfloat16:
+            return round_bfloat16(np.asarray(x, np.float32))
+        if dtype.category != FLOATING and np.asarray(x).dtype.kind == "f":
+            return np.asarray(x).astype(np.int64).astype(numpy_dtype(dtype))
+        return np.asarray(x).astype(numpy_dtype(dtype))
+
+
+def evaluate(stage: Stage, arrays: Sequence[Any], arguments: Sequence[Any] = (),
+             domain: tuple[int, ...] | None = None) -> list[Any]:
+    """The values of the stage's stores."""
+    import numpy as np
+
+    shape = domain or np.broadcast_shapes(*(np.shape(a) for a in arrays))
+    values: dict[Expr, Any] = {}
+    with np.errstate(all="ignore"):
+        for node in walk(*stage.roots()):
+            values[node] = _node(node, [values[a] for a in node.args], arrays, arguments, shape)
+    return [convert(values[s.value], stage.buffers[s.buffer].dtype) for s in stage.stores]
+
+
+def _node(node: Expr, args: list[Any], arrays: Sequence[Any], arguments: Sequence[Any],
+          shape: tuple[int, ...]) -> Any:
+    import numpy as np
+
+    if node.op == "const":
+        return np.asarray(node.attr, numpy_dtype(node.dtype))
+    if node.op == "argument":
+        return convert(arguments[node.attr], node.dtype)
+    if node.op == "load":
+        if args:
+            flat = np.asarray(arrays[node.attr]).reshape(-1)
+            return flat[np.asarray(args[0], np.int64)]
+        return np.asarray(arrays[node.attr])
+    if node.op == "coord":
+        if node.attr == "inner":
+            return np.arange(shape[-1], dtype=np.int64)
+        return np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
+    if node.op == "fold":
+        return _fold(node.attr, np.broadcast_to(args[0], np.broadcast_shapes(
+            np.shape(args[0]), (shape[-1],))))
+    if node.op == "scan":
+        return _scan(node.attr, args[0])
+    if node.op == "cast":
+        return convert(args[0], node.dtype)
+    if node.op == "bitcast":
+        return np.ascontiguousarray(args[0]).view(numpy_dtype(node.dtype))
+    result = OPERATORS[node.op](*args)
+    if node.dtype is bfloat16:
+        return round_bfloat16(result)
+    return np.asarray(result).astype(numpy_dtype(node.dtype), copy=False)
+
+
+def _fold(kind: str, x: Any) -> Any:
+    import numpy as np
+
+    if kind == "any":
+        return np.any(x, -1, keepdims=True)
+    if kind == "all":
+        return np.all(x, -1, keepdims=True)
+    if kind in ("argmax", "argmin"):
+        worst = np.inf if kind == "argmax" else -np.inf
+        keyed = np.where(np.isnan(x), worst, x) if x.dtype.kind == "f" else x
+        return getattr(np, kind)(keyed, -1, keepdims=True)
+    function = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min}[kind]
+    return function(x, -1, keepdims=True, **({"dtype": x.dtype} if kind in ("sum", "prod") else {}))
+
+
+def _scan(kind: str, x: Any) -> Any:
+    import numpy as np
+
+    ufunc = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}[kind]
+    return ufunc.accumulate(x, -1, dtype=x.dtype)
+
+
+def _trunc_div(a: Any, b: Any) -> Any:
+    import numpy as np
+
+    safe = np.where(b == 0, 1, b)
+    quotient = np.abs(a) // np.abs(safe)
+    return np.where((a < 0) != (safe < 0), -quotient, quotient).astype(np.asarray(a).dtype)
+
+
+def _fma(a: Any, b: Any, c: Any) -> Any:
+    import numpy as np
+
+    if np.asarray(a).dtype == np.float32:
+        return np.float32(np.float64(a) * np.float64(b) + np.float64(c))
+    return np.vectorize(lambda x, y, z: _exact_fma(x, y, z), otypes=[np.float64])(a, b, c) \
+        if np.asarray(a).dtype.kind == "f" else a * b + c
+
+
+def _exact_fma(x: float, y: float, z: float) -> float:
+    from fractions import Fraction
+
+    if not (math.isfinite(x) and math.isfinite(y) and math.isfinite(z)):
+        return x * y + z
+    try:
+        return float(Fraction(x) * Fraction(y) + Fraction(z)) or x * y + z
+    except OverflowError:
+        return math.copysign(math.inf, x * y)
+
+
+def _elementary() -> dict[str, Callable[..., Any]]:
+    import numpy as np
+
+    def through(function: Callable[..., float]) -> Callable[..., Any]:
+        def apply(*xs: Any) -> Any:
+            return np.vectorize(function, otypes=[np.float64])(*xs)
+        return apply
+
+    def guarded(function: Callable[[float], float]) -> Callable[[float], float]:
+        def call(x: float) -> float:
+            try:
+                return function(x)
+            except (ValueError, OverflowError):
+                return math.inf
+        return call
+
+    return {
+        "erf": through(math.erf), "erfc": through(math.erfc),
+        "lgamma": through(guarded(math.lgamma)),
+    }
+
+
+class _Operators(dict):  # type: ignore[type-arg]
+    """NumPy functions by operation name, looked up when first needed."""
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        import numpy as np
+
+        direct = {
+            "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
+            "idiv": _trunc_div, "irem": np.fmod, "neg": np.negative, "abs": np.abs, "fma": _fma,
+            "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
+            "round": np.rint, "minimum": np.minimum, "maximum": np.maximum,
+            "copysign": np.copysign, "and": np.bitwise_and, "or": np.bitwise_or,
+            "xor": np.bitwise_xor, "not": np.invert, "shl": np.left_shift,
+            "shr": np.right_shift, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+            "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal, "where": np.where,
+            "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
+            "log10": np.log10, "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan,
+            "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
+            "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
+            "acosh": np.arccosh, "atanh": np.arctanh, "pow": np.power, "fmod": np.fmod,
+        }
+        function = direct.get(name) or _elementary().get(name)
+        if function is None:
+            raise NotImplementedError(f"[interpret] operation {name!r} has no NumPy counterpart")
+        self[name] = function
+        return function
+
+
+OPERATORS: dict[str, Callable[..., Any]] = _Operators()

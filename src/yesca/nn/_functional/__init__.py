@@ -1,0 +1,1 @@
+"""The parts of `nn.functional`, by family; `functional.py` offers their names."""

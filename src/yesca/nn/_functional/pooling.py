@@ -1,0 +1,167 @@
+"""Pooling: defaults, `return_indices`, and the pools made of other pools."""
+
+from __future__ import annotations
+
+import math
+
+from ... import functional as ops
+from ..._tensor import Tensor
+from ..modules._names import to_tuple
+
+
+def _max_pool(rank: int):
+    plain, with_indices = f"max_pool{rank}d", f"max_pool{rank}d_with_indices"
+
+    def max_pool(
+        input: Tensor,
+        kernel_size,
+        stride=None,
+        padding=0,
+        dilation=1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ):
+        name = with_indices if return_indices else plain
+        stride = kernel_size if stride is None else stride
+        return getattr(ops, name)(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    max_pool.__name__ = max_pool.__qualname__ = plain
+    max_pool.__doc__ = f"""The maximum of every window of the last {rank} dimension(s).
+
+    `stride` defaults to `kernel_size`; with `return_indices` the result is a pair, the second
+    entry being the flat position of each maximum in its channel.
+    """
+
+    def max_pool_with_indices(*args, **kwargs):
+        kwargs["return_indices"] = True
+        return max_pool(*args[:6], **kwargs)
+
+    max_pool_with_indices.__name__ = max_pool_with_indices.__qualname__ = with_indices
+    max_pool_with_indices.__doc__ = f"`{plain}` with `return_indices=True`."
+    return max_pool, max_pool_with_indices
+
+
+max_pool1d, max_pool1d_with_indices = _max_pool(1)
+max_pool2d, max_pool2d_with_indices = _max_pool(2)
+max_pool3d, max_pool3d_with_indices = _max_pool(3)
+
+
+def _full_size(output_size, input: Tensor, rank: int):
+    """`output_size` as `rank` numbers, with None standing for the size of the input."""
+    if isinstance(output_size, int):
+        return (output_size,) * rank
+    spatial = input.shape[-rank:]
+    return tuple(s if o is None else o for o, s in zip(output_size, spatial, strict=True))
+
+
+def _adaptive_max_pool(rank: int):
+    name = f"adaptive_max_pool{rank}d"
+
+    def adaptive_max_pool(input: Tensor, output_size, return_indices: bool = False):
+        pooled = getattr(ops, name)(input, _full_size(output_size, input, rank))
+        return pooled if return_indices else pooled[0]
+
+    adaptive_max_pool.__name__ = adaptive_max_pool.__qualname__ = name
+    adaptive_max_pool.__doc__ = (
+        f"The maxima of windows chosen so that the last {rank} dimension(s) get `output_size`."
+    )
+    return adaptive_max_pool
+
+
+adaptive_max_pool1d = _adaptive_max_pool(1)
+adaptive_max_pool2d = _adaptive_max_pool(2)
+adaptive_max_pool3d = _adaptive_max_pool(3)
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size) -> Tensor:
+    """The means of windows chosen so that the last dimension gets `output_size`."""
+    return ops.adaptive_avg_pool1d(input, _full_size(output_size, input, 1))
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size) -> Tensor:
+    """The means of windows chosen so that the last 2 dimensions get `output_size`."""
+    return ops.adaptive_avg_pool2d(input, _full_size(output_size, input, 2))
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size) -> Tensor:
+    """The means of windows chosen so that the last 3 dimensions get `output_size`."""
+    return ops.adaptive_avg_pool3d(input, _full_size(output_size, input, 3))
+
+
+def _lp_pool(rank: int, input, norm_type, kernel_size, stride, ceil_mode) -> Tensor:
+    largest = (max_pool1d, max_pool2d, max_pool3d)[rank - 1]
+    if norm_type == math.inf:
+        return largest(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+    if norm_type == -math.inf:
+        return -largest(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+    average = getattr(ops, f"avg_pool{rank}d")
+    stride = kernel_size if stride is None else stride
+    means = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+    count = math.prod(to_tuple(kernel_size, rank))
+    return (means.sign() * ops.relu(means.abs())).mul(count).pow(1.0 / norm_type)
+
+
+def lp_pool1d(input: Tensor, norm_type, kernel_size, stride=None, ceil_mode=False) -> Tensor:
+    """The `norm_type`-norm of every window of the last dimension."""
+    return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool2d(input: Tensor, norm_type, kernel_size, stride=None, ceil_mode=False) -> Tensor:
+    """The `norm_type`-norm of every window of the last 2 dimensions."""
+    return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool3d(input: Tensor, norm_type, kernel_size, stride=None, ceil_mode=False) -> Tensor:
+    """The `norm_type`-norm of every window of the last 3 dimensions."""
+    return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def _unpool_size(input: Tensor, kernel, stride, padding, output_size) -> list[int]:
+    rank = len(kernel)
+    default = [
+        (size - 1) * stride[d] + kernel[d] - 2 * padding[d]
+        for d, size in enumerate(input.shape[-rank:])
+    ]
+    if output_size is None:
+        return default
+    wanted = list(output_size)
+    if len(wanted) == rank + 2:
+        wanted = wanted[2:]
+    if len(wanted) != rank:
+        raise ValueError(
+            f"output_size should be a sequence containing {rank} or {rank + 2} elements, but it "
+            f"has a length of '{len(wanted)}'"
+        )
+    for d in range(rank):
+        low, high = default[d] - stride[d], default[d] + stride[d]
+        if not low < wanted[d] < high:
+            raise ValueError(
+                f'invalid output_size "{wanted}" (dim {d} must be between {low} and {high})'
+            )
+    return wanted
+
+
+def _max_unpool(rank: int, input, indices, kernel_size, stride, padding, output_size) -> Tensor:
+    kernel = to_tuple(kernel_size, rank)
+    stride = kernel if stride is None else to_tuple(stride, rank)
+    size = _unpool_size(input, kernel, stride, to_tuple(padding, rank), output_size)
+    # A scatter of the values to their flat positions, which are unique within a channel.
+    lead = input.shape[:-rank]
+    empty = input.new_zeros((*lead, math.prod(size)))
+    filled = empty.scatter(-1, indices.flatten(-rank), input.flatten(-rank))
+    return filled.reshape((*lead, *size))
+
+
+def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None) -> Tensor:
+    """Maxima back at their places, zeros elsewhere: the partial inverse of `max_pool1d`."""
+    return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None) -> Tensor:
+    """Maxima back at their places, zeros elsewhere: the partial inverse of `max_pool2d`."""
+    return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None) -> Tensor:
+    """Maxima back at their places, zeros elsewhere: the partial inverse of `max_pool3d`."""
+    return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)

@@ -1,0 +1,117 @@
+"""Padding, and the patches of an image as columns."""
+
+from __future__ import annotations
+
+from ... import functional as ops
+from ..._tensor import Tensor
+from ..modules._names import to_tuple
+
+
+def pad(input: Tensor, pad, mode: str = "constant", value: float | None = None) -> Tensor:
+    """`input` made larger (or, with negative sizes, smaller) at the ends of its last dimensions.
+
+    Args:
+        pad: sizes before and after, last dimension first: `(left, right, top, bottom, ...)`.
+        mode: `"constant"` (any number of dimensions), `"reflect"`, `"replicate"` or `"circular"`
+            (the spatial dimensions of inputs (C, ...) or (N, C, ...)).
+        value: what `"constant"` fills with; 0 if left out.
+
+    >>> import yesca as torch
+    >>> torch.nn.functional.pad(torch.tensor([1, 2, 3]), (1, 2))
+    tensor([0, 1, 2, 3, 0, 0])
+    """
+    sizes = tuple(pad)
+    if len(sizes) % 2 != 0:
+        raise RuntimeError(f"Padding length must be divisible by 2; got {len(sizes)} sizes")
+    if len(sizes) // 2 > input.dim():
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(sizes)} and input of dimension {input.dim()}"
+        )
+    pairs = [sizes[i : i + 2] for i in range(0, len(sizes), 2)]
+    if mode == "constant":
+        return _pad_with_value(input, pairs, 0 if value is None else value)
+    if value is not None and value != 0:
+        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if not (1 <= len(pairs) <= 3 and input.dim() - len(pairs) in (1, 2)):
+        raise NotImplementedError(
+            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now; got "
+            f"{len(sizes)} sizes for an input of {input.dim()} dimensions"
+        )
+    for position, (before, after) in enumerate(pairs):
+        input = _pad_by_index(input, input.dim() - 1 - position, before, after, mode)
+    return input
+
+
+def _pad_with_value(input: Tensor, pairs: list, value: float) -> Tensor:
+    shape = list(input.shape)
+    source = input  # what of the input stays, where a size is negative
+    places = []
+    for position, (before, after) in enumerate(pairs):
+        dim = input.dim() - 1 - position
+        kept = shape[dim] + min(before, 0) + min(after, 0)
+        shape[dim] += before + after
+        if shape[dim] < 0 or kept < 0:
+            raise RuntimeError(
+                f"The input size {input.shape[dim]}, plus negative padding {before} and {after} "
+                f"resulted in a negative output size, which is invalid. Check dimension {dim} of "
+                "your input."
+            )
+        if before < 0 or after < 0:
+            source = source.narrow(dim, max(-before, 0), kept)
+        if before > 0 or after > 0:
+            places.append((dim, max(before, 0), kept))
+    if not places:
+        return source.clone()
+    result = input.new_full(shape, value)
+    inside = result
+    for dim, start, length in places:
+        inside = inside.narrow(dim, start, length)
+    inside.copy_(source)
+    return result
+
+
+def _pad_by_index(input: Tensor, dim: int, before: int, after: int, mode: str) -> Tensor:
+    if before == 0 and after == 0:
+        return input
+    size = input.size(dim)
+    shape = list(input.shape)
+    if size + before + after < 1 or size < 1:
+        raise RuntimeError(
+            f"pad: padding ({before}, {after}) at dimension {dim} of input {shape} leaves nothing"
+        )
+    positions = ops.arange(-before, size + after, device=input.device)
+    if mode == "reflect":
+        if before >= size or after >= size:
+            raise RuntimeError(
+                "Argument #4: Padding size should be less than the corresponding input dimension, "
+                f"but got: padding ({before}, {after}) at dimension {dim} of input {shape}"
+            )
+        positions = size - 1 - (size - 1 - positions.abs()).abs()
+    elif mode == "replicate":
+        positions = positions.clamp(0, size - 1)
+    else:
+        if before > size or after > size:
+            raise RuntimeError(
+                "Padding value causes wrapping around more than once: padding "
+                f"({before}, {after}) at dimension {dim} of input {shape}"
+            )
+        # A negative size crops first; what is left is what goes round.
+        first = max(-before, 0)
+        kept = size - first - max(-after, 0)
+        positions = first + (positions - first) % kept
+    return input.index_select(dim, positions)
+
+
+def unfold(input: Tensor, kernel_size, dilation=1, padding=0, stride=1) -> Tensor:
+    """The sliding patches of (N, C, H, W) as columns: (N, C * kernel height * width, patches)."""
+    arguments = (kernel_size, dilation, padding, stride)
+    return ops.im2col(input, *(to_tuple(each, 2) for each in arguments))
+
+
+def fold(input: Tensor, output_size, kernel_size, dilation=1, padding=0, stride=1) -> Tensor:
+    """The inverse layout of `unfold`: columns added up at their places in an image."""
+    arguments = (output_size, kernel_size, dilation, padding, stride)
+    return ops.col2im(input, *(to_tuple(each, 2) for each in arguments))

@@ -1,0 +1,163 @@
+"""Look-ups in a table of rows, and one-hot encoding."""
+
+from __future__ import annotations
+
+from ... import functional as ops
+from ..._tensor import Tensor
+from ...autograd.modes import no_grad
+from ...core.dtypes import int64
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of `weight` at the indices `input`.
+
+    Args:
+        input: integer indices of any shape.
+        weight: (V, D); the result has shape (*input.shape, D).
+        padding_idx: a row that gets no gradient.
+        max_norm: rows looked up whose `norm_type`-norm is larger are scaled down, in place.
+        scale_grad_by_freq: divide the gradient of a row by how often it was looked up.
+    """
+    if padding_idx is None:
+        padding_idx = -1
+    else:
+        rows = weight.size(0)
+        if not -rows <= padding_idx < rows:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= rows
+    if max_norm is not None:
+        _shorten_rows(weight, input, max_norm, norm_type)
+    return ops.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
+@no_grad()
+def _shorten_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
+    """Scale the rows of `weight` that are looked up to a norm of at most `max_norm`."""
+    used = indices.reshape(-1).unique()
+    rows = weight[used]  # (U, D)
+    norms = rows.norm(norm_type, 1, keepdim=True)
+    factors = ops.where(norms > max_norm, max_norm / (norms + 1e-7), 1.0)
+    weight[used] = rows * factors
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Sums, means or maxima of bags of rows of `weight`.
+
+    Args:
+        input: (B, N), one bag a row; or (N), bags starting at `offsets`.
+        weight: (V, D); the result is (number of bags, D).
+        mode: `"sum"`, `"mean"` or `"max"`.
+        per_sample_weights: of the shape of `input`, factors of the rows; with `"sum"` only.
+        include_last_offset: the last entry of `offsets` is the end of the last bag.
+        padding_idx: entries equal to it count for nothing.
+    """
+    if per_sample_weights is not None and input.size() != per_sample_weights.size():
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then "
+            f"it must have the same shape as the input ({input.shape})"
+        )
+    if weight.dim() != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
+    _check_bag_mode(mode, scale_grad_by_freq, sparse, per_sample_weights)
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
+                f"of fixed length sequences. However, found offsets of type {type(offsets)}"
+            )
+        offsets = ops.arange(
+            0, input.numel(), input.size(1), dtype=input.dtype, device=input.device
+        )
+        include_last_offset = False
+        input = input.reshape(-1)
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights.reshape(-1)
+    elif input.dim() != 1:
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
+        )
+    elif offsets is None or offsets.dim() != 1:
+        given = " but got None" if offsets is None else ""
+        raise ValueError(f"offsets has to be a 1D Tensor{given}")
+    if max_norm is not None:
+        _shorten_rows(weight, input, max_norm, norm_type)
+    modes = ("sum", "mean", "max")
+    return ops.embedding_bag(
+        weight,
+        input,
+        offsets,
+        scale_grad_by_freq,
+        modes.index(mode),
+        sparse,
+        per_sample_weights,
+        include_last_offset,
+        padding_idx,
+    )[0]
+
+
+def _check_bag_mode(mode: str, scale_grad_by_freq: bool, sparse: bool, sample_weights) -> None:
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if mode == "max" and sparse:
+        raise ValueError("max mode does not support sparse weights")
+    if sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
+            f"for mode='sum' (got mode='{mode}')."
+        )
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """A new last dimension that is 1 at the class and 0 elsewhere.
+
+    Args:
+        tensor: int64 classes, at least 0.
+        num_classes: the size of the new dimension; the largest class plus one if negative.
+
+    >>> import yesca as torch
+    >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
+    if tensor.dtype != int64:
+        raise RuntimeError(
+            "one_hot is only applicable to index tensor of type LongTensor; got "
+            f"{tensor.dtype}, convert it with .long()."
+        )
+    if tensor.numel() == 0:
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    elif not tensor.is_meta:
+        if int(tensor.min()) < 0:
+            raise RuntimeError("Class values must be non-negative.")
+        largest = int(tensor.max())
+        if num_classes == -1:
+            num_classes = largest + 1
+        elif largest >= num_classes:
+            raise RuntimeError("Class values must be smaller than num_classes.")
+    if num_classes < 1:
+        raise RuntimeError("num_classes should be positive")
+    result = ops.zeros((*tensor.shape, num_classes), dtype=int64, device=tensor.device)
+    return result.scatter_(-1, tensor.unsqueeze(-1), 1)

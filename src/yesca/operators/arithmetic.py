@@ -1,0 +1,375 @@
+"""Arithmetic: sums, products, quotients, powers, rounding, extremes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.dtypes import BOOL, FLOATING, DType, bool_
+from ..loops.ir import Expr, const
+from ..loops.scalar import (
+    absolute, cast, ceil, copysign, floor, fma, fmod, idiv, irem, isnan, log, maximum, minimum,
+    power, round_half_even, sqrt, trunc, where,
+)
+from .kinds import composite, elementwise
+
+
+def _floating(x: Expr) -> bool:
+    return x.dtype.category == FLOATING
+
+
+def _plus(x: Expr, y: Any, alpha: Any) -> Expr:
+    return x | y if x.dtype is bool_ else fma(y, alpha, x)
+
+
+def _no_bool(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
+    if promoted is bool_:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` "
+            "or `logical_xor()` operator instead.")
+    return promoted, promoted
+
+
+add = elementwise(
+    "add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", _plus,
+    backward={"self": lambda grad: grad, "other": lambda grad, alpha: grad * alpha},
+    doc="self + alpha * other.")
+sub = elementwise(
+    "sub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    lambda x, y, alpha: fma(-y, alpha, x), dtype=_no_bool, aliases=("subtract",),
+    backward={"self": lambda grad: grad, "other": lambda grad, alpha: -grad * alpha},
+    doc="self - alpha * other.")
+rsub = elementwise(
+    "rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    lambda x, y, alpha: fma(-x, alpha, y), dtype=_no_bool, inplace=False, out=False,
+    backward={"self": lambda grad, alpha: -grad * alpha, "other": lambda grad: grad},
+    doc="other - alpha * self.")
+mul = elementwise(
+    "mul(Tensor self, Tensor other) -> Tensor", lambda x, y: x * y, aliases=("multiply",),
+    backward={"self": lambda grad, other: grad * other, "other": lambda grad, self: grad * self},
+    doc="self * other.")
+
+
+def _quotient_rule(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
+    from ..core.dtypes import default_for
+
+    if values[2] is None and promoted.category < FLOATING:
+        promoted = default_for(FLOATING)
+    if values[2] not in (None, "trunc", "floor"):
+        raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' but "
+                           f"found '{values[2]}'")
+    return promoted, promoted
+
+
+def _quotient(x: Expr, y: Any, rounding_mode: str | None) -> Expr:
+    if rounding_mode is None:
+        return x / y
+    if not _floating(x):
+        return idiv(x, y) if rounding_mode == "trunc" else floor_quotient(x, y)
+    return trunc(x / y) if rounding_mode == "trunc" else floor_quotient(x, y)
+
+
+def floor_quotient(x: Expr, y: Expr) -> Expr:
+    """Division rounded down; for floats exactly rounded from the remainder, as Python's."""
+    if not _floating(x):
+        q, r = idiv(x, y), irem(x, y)
+        if not x.dtype.is_signed:
+            return q
+        return q - cast(r.ne(0) & ((r < 0) ^ (y < 0)), x.dtype)
+    r = fmod(x, y)
+    q = (x - r) / y
+    q = where(r.ne(0) & ((y < 0) ^ (r < 0)), q - 1.0, q)
+    down = floor(q)
+    down = where(q - down > 0.5, down + 1.0, down)
+    down = where(q.eq(0), copysign(const(0, x.dtype), x / y), down)
+    return where(y.eq(0), x / y, down)
+
+
+div = elementwise(
+    "div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor", _quotient,
+    dtype=_quotient_rule, aliases=("divide", "true_divide"),
+    backward={
+        "self": lambda grad, other, rounding_mode:
+            grad / other if rounding_mode is None else 0,
+        "other": lambda grad, self, other, rounding_mode:
+            -grad * ((self / other) / other) if rounding_mode is None else 0},
+    doc="self / other; rounding_mode 'trunc' or 'floor' rounds the quotient.")
+floor_divide = elementwise(
+    "floor_divide(Tensor self, Tensor other) -> Tensor", floor_quotient, backward={},
+    doc="self / other rounded down.")
+
+
+def floor_remainder(x: Expr, y: Expr) -> Expr:
+    """The remainder with the divisor's sign."""
+    r = fmod(x, y) if _floating(x) else irem(x, y)
+    if not x.dtype.is_signed:
+        return r
+    return where(r.ne(0) & ((r < 0) ^ (y < 0)), r + y, r)
+
+
+remainder = elementwise(
+    "remainder(Tensor self, Tensor other) -> Tensor", floor_remainder,
+    backward={"self": lambda grad: grad,
+              "other": lambda grad, self, other: -grad * floor_quotient(self, other)},
+    doc="self modulo other, with the sign of other.")
+fmod_ = elementwise(
+    "fmod(Tensor self, Tensor other) -> Tensor",
+    lambda x, y: fmod(x, y) if _floating(x) else irem(x, y),
+    backward={"self": lambda grad: grad,
+              "other": lambda grad, self, other: -grad * trunc(self / other)},
+    doc="The remainder of the division rounded to zero; it has the sign of self.")
+
+
+def _negated(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
+    if promoted is bool_:
+        raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. If you "
+                           "are trying to invert a mask, use the `~` or `logical_not()` operator "
+                           "instead.")
+    return promoted, promoted
+
+
+neg = elementwise("neg(Tensor self) -> Tensor", lambda x: -x, dtype=_negated,
+                  aliases=("negative",), backward={"self": lambda grad: -grad}, doc="-self.")
+positive = composite("positive(Tensor self) -> Tensor", lambda ops, self: self)
+
+
+def sign_of(x: Expr) -> Expr:
+    """-1, 0 or 1; NaN stays NaN as 0 does."""
+    one = const(1, x.dtype)
+    if x.dtype is bool_:
+        return x
+    if not x.dtype.is_signed:
+        return where(x > 0, one, const(0, x.dtype))
+    made = where(x > 0, one, where(x < 0, const(-1, x.dtype), const(0, x.dtype)))
+    return made
+
+
+abs_ = elementwise("abs(Tensor self) -> Tensor", absolute, aliases=("absolute",),
+                   backward={"self": lambda grad, self: grad * sign_of(self)}, doc="|self|.")
+sign = elementwise("sign(Tensor self) -> Tensor", sign_of, aliases=("sgn",),
+                   backward={"self": lambda grad: 0}, doc="-1, 0 or 1.")
+signbit = elementwise("signbit(Tensor self) -> Tensor",
+                      lambda x: copysign(const(1, x.dtype), x) < 0 if _floating(x) else x < 0,
+                      dtype="compare", inplace=False, doc="Whether the sign bit is set.")
+copysign_ = elementwise("copysign(Tensor self, Tensor other) -> Tensor", copysign, dtype="float",
+                        backward={"self": lambda grad, self, result:
+                                  where(self.eq(0), 0.0, grad * (result / self))},
+                        doc="self with the sign of other.")
+square = elementwise("square(Tensor self) -> Tensor", lambda x: x * x, node_name="PowBackward0",
+                     backward={"self": lambda grad, self: grad * (self * 2)}, doc="self ** 2.")
+sqrt_ = elementwise("sqrt(Tensor self) -> Tensor", sqrt, dtype="float",
+                    backward={"self": lambda grad, result: grad / (result * 2.0)},
+                    doc="The square root.")
+rsqrt = elementwise("rsqrt(Tensor self) -> Tensor", lambda x: 1.0 / sqrt(x), dtype="float",
+                    backward={"self": lambda grad, result:
+                              grad * -0.5 * result * result * result},
+                    doc="1 / sqrt(self).")
+reciprocal = elementwise("reciprocal(Tensor self) -> Tensor", lambda x: 1.0 / x, dtype="float",
+                         backward={"self": lambda grad, result: -grad * (result * result)},
+                         doc="1 / self.")
+
+
+# ---- powers ----------------------------------------------------------------------------------
+
+def _power(x: Expr, y: Expr) -> Expr:
+    return (x | ~y) if x.dtype is bool_ else power(x, y)
+
+
+def _power_base_grad(grad: Expr, self: Expr, exponent: Expr) -> Expr:
+    return where(exponent.eq(0), 0.0, grad * (exponent * power(self, exponent - 1.0)))
+
+
+def _power_exponent_grad(grad: Expr, self: Expr, exponent: Expr, result: Expr) -> Expr:
+    flat = self.eq(0) & (exponent >= 0)
+    return where(flat, 0.0, grad * (result * log(self)))
+
+
+pow_tensor = elementwise(
+    "pow_general(Tensor self, Tensor exponent) -> Tensor", _power, node_name="PowBackward0",
+    backward={"self": _power_base_grad, "exponent": _power_exponent_grad}, method=False,
+    out=False)
+
+
+def _fixed_power(x: Expr, exponent: float) -> Expr:
+    if exponent == 0:
+        return const(1, x.dtype)
+    if exponent == 1:
+        return x
+    if exponent == 2:
+        return x * x
+    if exponent == 3:
+        return x * x * x
+    if exponent == 0.5:
+        return sqrt(x)
+    if exponent == -0.5:
+        return 1.0 / sqrt(x)
+    return 1.0 / x if exponent == -1 else 1.0 / (x * x)
+
+
+def _fixed_power_grad(grad: Expr, self: Expr, exponent: float) -> Any:
+    if exponent == 0:
+        return 0
+    return grad * (_fixed_power_any(self, exponent - 1) * exponent)
+
+
+def _fixed_power_any(x: Expr, exponent: float) -> Expr:
+    if exponent in (0, 1, 2, 3, 0.5, -0.5, -1, -2):
+        return _fixed_power(x, exponent)
+    return power(x, const(exponent, x.dtype))
+
+
+pow_fixed = elementwise(
+    "pow_fixed(Tensor self, any exponent) -> Tensor", _fixed_power, node_name="PowBackward0",
+    backward={"self": _fixed_power_grad}, method=False, out=False)
+
+_PLAIN_EXPONENTS = (0, 1, 2, 3, 0.5, -0.5, -1, -2)
+
+
+def _pow(ops: Any, self: Any, exponent: Any) -> Any:
+    if not ops.is_tensor(self):
+        return ops.pow_general(ops.scalar_tensor(self, exponent), exponent)
+    if isinstance(exponent, (int, float)) and exponent in _PLAIN_EXPONENTS:
+        floats = self.dtype.is_floating_point
+        if floats or (isinstance(exponent, int) and exponent >= 0 and self.dtype is not bool_):
+            return ops.pow_fixed(self, exponent)
+    if isinstance(exponent, int) and exponent < 0 and not self.dtype.is_floating_point:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return ops.pow_general(self, exponent)
+
+
+pow_ = composite("pow(Tensor self, Tensor exponent) -> Tensor", _pow, inplace=True, out=True,
+                 doc="self ** exponent.")
+
+
+# ---- rounding --------------------------------------------------------------------------------
+
+def _rounding(function: Any) -> Any:
+    return lambda x, *rest: function(x) if _floating(x) else x
+
+
+floor_ = elementwise("floor(Tensor self) -> Tensor", _rounding(floor),
+                     backward={"self": lambda grad: 0}, doc="Rounded down.")
+ceil_ = elementwise("ceil(Tensor self) -> Tensor", _rounding(ceil),
+                    backward={"self": lambda grad: 0}, doc="Rounded up.")
+trunc_ = elementwise("trunc(Tensor self) -> Tensor", _rounding(trunc), aliases=("fix",),
+                     backward={"self": lambda grad: 0}, doc="Rounded to zero.")
+
+
+def _round(x: Expr, decimals: int) -> Expr:
+    if not _floating(x):
+        return x
+    if decimals == 0:
+        return round_half_even(x)
+    scale = 10.0 ** abs(decimals)
+    return round_half_even(x * scale) / scale if decimals > 0 \
+        else round_half_even(x / scale) * scale
+
+
+round_ = elementwise("round(Tensor self, *, int decimals=0) -> Tensor", _round,
+                     backward={"self": lambda grad: 0}, doc="Rounded to nearest, ties to even.")
+frac = elementwise("frac(Tensor self) -> Tensor", lambda x: x - trunc(x),
+                   backward={"self": lambda grad: grad}, doc="self - trunc(self).")
+
+
+# ---- extremes --------------------------------------------------------------------------------
+
+def _half_ties(beats: str) -> Any:
+    def of(grad: Expr, mine: Expr, other: Expr) -> Expr:
+        wins = mine > other if beats == "gt" else mine < other
+        return where(mine.eq(other), grad * 0.5, where(wins | isnan(mine), grad, 0.0))
+    return of
+
+
+_larger, _smaller = _half_ties("gt"), _half_ties("lt")
+maximum_ = elementwise(
+    "maximum(Tensor self, Tensor other) -> Tensor", maximum, inplace=False,
+    backward={"self": lambda grad, self, other: _larger(grad, self, other),
+              "other": lambda grad, self, other: _larger(grad, other, self)},
+    doc="The larger of two; a NaN wins.")
+minimum_ = elementwise(
+    "minimum(Tensor self, Tensor other) -> Tensor", minimum, inplace=False,
+    backward={"self": lambda grad, self, other: _smaller(grad, self, other),
+              "other": lambda grad, self, other: _smaller(grad, other, self)},
+    doc="The smaller of two; a NaN wins.")
+fmax = elementwise(
+    "fmax(Tensor self, Tensor other) -> Tensor",
+    lambda x, y: where(isnan(x), y, where(isnan(y), x, maximum(x, y))) if _floating(x)
+    else maximum(x, y), inplace=False,
+    backward={"self": lambda grad, self, other: where((self >= other) | isnan(other), grad, 0.0),
+              "other": lambda grad, self, other: where((self >= other) | isnan(other), 0.0, grad)},
+    doc="The larger of two; a number wins over NaN.")
+fmin = elementwise(
+    "fmin(Tensor self, Tensor other) -> Tensor",
+    lambda x, y: where(isnan(x), y, where(isnan(y), x, minimum(x, y))) if _floating(x)
+    else minimum(x, y), inplace=False,
+    backward={"self": lambda grad, self, other: where((self <= other) | isnan(other), grad, 0.0),
+              "other": lambda grad, self, other: where((self <= other) | isnan(other), 0.0, grad)},
+    doc="The smaller of two; a number wins over NaN.")
+
+
+def _clamped(x: Expr, low: Any, high: Any) -> Expr:
+    if low is None and high is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if low is not None:
+        x = where(x < low, low, x)
+        x = where(isnan(low), low, x) if _floating(x) else x
+    if high is not None:
+        x = where(x > high, high, x)
+        x = where(isnan(high), high, x) if _floating(x) else x
+    return x
+
+
+def _inside(self: Expr, low: Any, high: Any) -> Expr | None:
+    held = None
+    if low is not None:
+        held = self >= low
+    if high is not None:
+        held = (self <= high) if held is None else held & (self <= high)
+    return held
+
+
+clamp = elementwise(
+    "clamp(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", _clamped,
+    aliases=("clip",),
+    backward={"self": lambda grad, self, min, max: where(_inside(self, min, max), grad, 0.0),
+              "min": lambda grad, self, min, max: where(
+                  self < min if max is None else (self < min) & (min < max), grad, 0.0),
+              "max": lambda grad, self, min, max: where(
+                  self > max if min is None else (self > max) | (max < min), grad, 0.0)},
+    doc="Limited to [min, max]; NaN stays.")
+clamp_min = composite("clamp_min(Tensor self, Tensor min) -> Tensor",
+                      lambda ops, self, min: ops.clamp(self, min), inplace=True)
+clamp_max = composite("clamp_max(Tensor self, Tensor max) -> Tensor",
+                      lambda ops, self, max: ops.clamp(self, None, max), inplace=True)
+
+
+# ---- combinations ----------------------------------------------------------------------------
+
+addcmul = elementwise(
+    "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    lambda x, a, b, value: x + value * a * b,
+    backward={"self": lambda grad: grad,
+              "tensor1": lambda grad, tensor2, value: grad * (tensor2 * value),
+              "tensor2": lambda grad, tensor1, value: grad * (tensor1 * value)},
+    doc="self + value * tensor1 * tensor2.")
+addcdiv = elementwise(
+    "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    lambda x, a, b, value: x + value * (a / b),
+    backward={"self": lambda grad: grad,
+              "tensor1": lambda grad, tensor2, value: grad * (value / tensor2),
+              "tensor2": lambda grad, tensor1, tensor2, value:
+                  -grad * (value * tensor1 / (tensor2 * tensor2))},
+    doc="self + value * tensor1 / tensor2.")
+lerp = elementwise(
+    "lerp(Tensor self, Tensor end, Tensor weight) -> Tensor",
+    lambda x, y, w: where(absolute(w) < 0.5, fma(w, y - x, x), fma(y - x, w - 1.0, y)),
+    backward={"self": lambda grad, weight: grad * (1.0 - weight),
+              "end": lambda grad, weight: grad * weight,
+              "weight": lambda grad, self, end: grad * (end - self)},
+    doc="self + weight * (end - self).")
+
+
+def _where_rule(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
+    return promoted, promoted
+
+
+__all__ = ["BOOL", "add", "div", "mul", "sub"]

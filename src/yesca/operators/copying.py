@@ -1,0 +1,110 @@
+"""Copies: clone, dtype conversion, copy_, contiguous, fill."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.dtypes import DType
+from ..core.spec import contiguous_strides, spec
+from ..core.views import dense_order, expand_strides
+from ..loops.ir import cast
+from .kinds import composite, rows
+
+
+def strides_for(base: Any, memory_format: Any) -> tuple[int, ...]:
+    """The strides that a copy gets: those of a dense tensor are kept unless a format is named."""
+    shape = tuple(base.shape)
+    kind = getattr(memory_format, "name", "preserve_format")
+    if kind == "preserve_format":
+        return base.strides if base.dense else dense_order([base], shape)
+    if kind == "contiguous_format":
+        return contiguous_strides(shape)
+    order = {"channels_last": (0, 2, 3, 1), "channels_last_3d": (0, 2, 3, 4, 1)}[kind]
+    if len(order) != len(shape):
+        raise RuntimeError(f"required rank {len(order)} tensor to use {kind} format")
+    strides = [0] * len(shape)
+    step = 1
+    for d in reversed(order):
+        strides[d] = step
+        step *= max(shape[d], 1)
+    return tuple(strides)
+
+
+def _clone(p: Any, self: Any, memory_format: Any) -> None:
+    made = spec(self.spec.dtype, self.spec.shape, strides_for(self.spec, memory_format), p.device)
+    p.flat(lambda x: x, [self], [p.result(made)])
+
+
+clone = rows("clone(Tensor self, *, any? memory_format=None) -> Tensor", _clone, kind="copy",
+             backward={"self": lambda grad: grad}, doc="A copy with memory of its own.")
+
+
+def _to_dtype(p: Any, self: Any, dtype: DType, memory_format: Any) -> None:
+    made = spec(dtype, self.spec.shape, strides_for(self.spec, memory_format), p.device)
+    p.flat(lambda x: cast(x, dtype), [self], [p.result(made)])
+
+
+to_dtype = rows(
+    "to_dtype(Tensor self, dtype dtype, any? memory_format=None) -> Tensor", _to_dtype,
+    kind="copy", method=False, node_name="ToCopyBackward0",
+    backward={"self": lambda ops, grad, self_spec: ops.to_dtype(grad, self_spec.dtype)
+              if grad.dtype is not self_spec.dtype else grad},
+    doc="A copy in another dtype.")
+
+
+def _copy(p: Any, self: Any, src: Any, non_blocking: bool) -> None:
+    target = p.result(self.spec)
+    expand_strides(src.spec.shape, src.spec.strides, self.spec.shape)
+    p.flat(lambda x: cast(x, self.spec.dtype), [src], [target])
+
+
+copy = rows(
+    "copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", _copy, kind="copy",
+    inplace=True, node_name="CopyBackwards", method=False,
+    backward={"src": lambda ops, grad, src_spec: ops.to_dtype(
+        ops.sum_to_size(grad, tuple(src_spec.shape)), src_spec.dtype)
+        if grad.dtype is not src_spec.dtype else ops.sum_to_size(grad, tuple(src_spec.shape))},
+    doc="self with the values of src, which broadcasts to its shape.")
+
+
+def _fill(p: Any, self: Any, value: Any) -> None:
+    target = p.result(self.spec)
+    dtype = self.spec.dtype
+    if p.is_ref(value):
+        if value.spec.ndim:
+            raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with "
+                               f"{value.spec.ndim} dimensions.")
+        p.flat(lambda x: cast(x, dtype), [value], [target])
+        return
+    wide = p.fill_dtype(dtype, value)
+    p.flat(lambda: cast(p.argument(1, wide), dtype), [], [target])
+
+
+fill = rows("fill(Tensor self, Tensor value) -> Tensor", _fill, kind="copy", inplace=True,
+            backward={"value": lambda ops, grad: ops.sum(grad)}, doc="Every element set to value.")
+zero = composite("zero(Tensor self) -> Tensor", lambda ops, self: ops.fill(self, 0))
+
+
+def _contiguous(ops: Any, self: Any, memory_format: Any) -> Any:
+    kind = getattr(memory_format, "name", "contiguous_format")
+    base = self._spec
+    if kind in ("contiguous_format", "preserve_format"):
+        return self if base.contiguous else ops.clone(self, memory_format=memory_format
+                                                      or ops.contiguous_format)
+    if base.strides == strides_for(base, memory_format):
+        return self
+    return ops.clone(self, memory_format=memory_format)
+
+
+contiguous = composite("contiguous(Tensor self, *, any? memory_format=None) -> Tensor",
+                       _contiguous, doc="self, or a row-major copy of it.")
+
+
+def _copy_like(p: Any, self: Any, size: tuple[int, ...], stride: tuple[int, ...]) -> None:
+    made = spec(self.spec.dtype, size, stride, p.device)
+    p.flat(lambda x: x, [self], [p.result(made)])
+
+
+copy_like = rows("copy_like(Tensor self, int[] size, int[] stride) -> Tensor", _copy_like,
+                 kind="copy", method=False, backward={"self": lambda grad: grad},
+                 doc="A copy with these strides.")

@@ -1,0 +1,28 @@
+"""Where each family of operators lives; a family is imported when one of its names is needed."""
+
+from __future__ import annotations
+
+import importlib
+
+FAMILIES = (
+    "arithmetic", "transcendental", "comparison", "activation", "reduction", "views", "copying",
+    "creation", "indexing", "products", "normalisation", "joining", "optimizers", "losses",
+)
+_loaded: list[str] = []
+
+
+def load(name: str) -> None:
+    """Import the families until one declares `name`."""
+    from .record import RECORDS
+
+    for family in FAMILIES:
+        if family not in _loaded:
+            importlib.import_module(f".{family}", __package__)
+            _loaded.append(family)
+            if name in RECORDS:
+                return
+
+
+def load_all() -> None:
+    """Import every family (tests and the documentation want them all)."""
+    load("")

@@ -1,0 +1,200 @@
+"""The kinds of operators: how each makes a program from its arguments.
+
+`p`, the program under construction (`runtime.program.Program`), is handed in. Tensor arguments
+come as *references* (spec and place); a formula never sees sizes, only expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core.dtypes import (
+    BOOL, FLOATING, INTEGRAL, DType, bfloat16, bool_, default_for, float16, float32, int64,
+)
+from ..core.spec import spec
+from ..core.views import broadcast_shapes, dense_order, wrap_dims
+from ..loops.ir import Expr, cast, fold
+from .record import Record, register
+
+
+def compute_dtype(dtype: DType) -> DType:
+    """Half types are computed in float32 and rounded once per record."""
+    return float32 if dtype in (float16, bfloat16) else dtype
+
+
+def elementwise(text: str, body: Callable[..., Any], **options: Any) -> Record:
+    """Each element by itself; tensor arguments broadcast. Options: see Record.
+
+    dtype: "promote" (result in the promoted dtype), "float" (integers become floats),
+    "compare" (computed promoted, gives bool), "bool" (operands are truth values), "integer"
+    (promoted, floats refused), or a function of the promoted dtype giving (compute, result).
+    """
+    options.setdefault("inplace", True)
+    options.setdefault("out", True)
+    return register(Record(text, "elementwise", body=body, program=elementwise_program,
+                           **options))
+
+
+def elementwise_dtypes(record: Record, p: Any, promoted: DType) -> tuple[DType, DType]:
+    """(compute dtype, result dtype) by the record's rule."""
+    rule = record.dtype
+    if callable(rule):
+        compute, result = rule(promoted)
+        return compute_dtype(compute), result
+    if rule == "float" and promoted.category < FLOATING:
+        promoted = default_for(FLOATING)
+    if rule == "integer" and promoted.category > INTEGRAL:
+        raise RuntimeError(f'"{record.name}_cpu" not implemented for '
+                           f"'{p.scalar_name(promoted)}'")
+    if rule == "bool":
+        return bool_, bool_
+    compute = compute_dtype(promoted)
+    return compute, bool_ if rule == "compare" else promoted
+
+
+def elementwise_program(record: Record, p: Any, values: tuple[Any, ...]) -> None:
+    """Promote, broadcast, one flat stage."""
+    parameters = record.schema.parameters
+    tensors = [v for v in values if p.is_ref(v)]
+    numbers = [v for v, q in zip(values, parameters, strict=True)
+               if q.is_tensor and p.is_number(v)]
+    promoted = p.promote(tensors, numbers)
+    compute, result = elementwise_dtypes(record, p, promoted)
+    shape = broadcast_shapes(*(t.spec.shape for t in tensors))
+    results = [p.result(spec(d, shape, dense_order([t.spec for t in tensors], shape), p.device))
+               for d in _result_dtypes(record, values, result, p)]
+
+    def body(*loads: Expr) -> Any:
+        given = iter(loads)
+        args = []
+        for k, (value, q) in enumerate(zip(values, parameters, strict=True)):
+            if p.is_ref(value):
+                x = next(given)
+                keep = compute is bool_ and record.dtype == "bool"
+                args.append(x.ne(0) if keep and x.dtype is not bool_ else cast(x, compute))
+            elif q.type in ("Tensor", "Scalar") and p.is_number(value):
+                args.append(p.argument(k, compute))
+            else:
+                args.append(value)
+        made = record.body(*args)  # type: ignore[misc]
+        return made if isinstance(made, tuple) else (made,)
+
+    p.flat(body, tensors, results)
+
+
+def _result_dtypes(record: Record, values: tuple[Any, ...], dtype: DType, p: Any) -> list[DType]:
+    if record.derived_from is not None:
+        return p.gradient_dtypes(record, values)
+    return [dtype] * record.schema.results
+
+
+# ---- reductions ------------------------------------------------------------------------------
+
+def reduction(text: str, fold_kind: str, *, before: Callable[..., Any] = lambda x: x,
+              final: Callable[..., Any] | None = None, **options: Any) -> Record:
+    """One value over dimensions: `final(fold(before(x)), count)`; arguments dim and keepdim.
+
+    dtype: "sum" (integers and bool give int64), "float" (integers refused, as mean does),
+    "same", "bool"; an argument called `dtype` overrides it.
+    """
+    options.setdefault("out", True)
+    return register(Record(text, "reduce", body=before, fold=fold_kind, final=final,
+                           program=reduction_program, **options))
+
+
+def reduced_dims(dim: Any, ndim: int) -> tuple[int, ...]:
+    """The dimensions that an argument `dim` names; None and () mean all."""
+    if dim is None or dim == ():
+        return tuple(range(ndim))
+    return wrap_dims((dim,) if isinstance(dim, int) else dim, ndim)
+
+
+def reduced_shape(shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool
+                  ) -> tuple[int, ...]:
+    """The shape after a reduction."""
+    if keepdim:
+        return tuple(1 if d in dims else n for d, n in enumerate(shape))
+    return tuple(n for d, n in enumerate(shape) if d not in dims)
+
+
+def reduction_program(record: Record, p: Any, values: tuple[Any, ...]) -> None:
+    """Move the reduced dimensions last, fold them."""
+    given = dict(zip((q.name for q in record.schema.parameters), values, strict=True))
+    x = given["self"]
+    dims = reduced_dims(given.get("dim"), x.spec.ndim) if x.spec.ndim else ()
+    keep = bool(given.get("keepdim", False))
+    compute, result = _reduction_dtypes(record, p, x.spec.dtype, given.get("dtype"))
+    shape = reduced_shape(tuple(x.spec.shape), dims, keep)
+    out = p.result(spec(result, shape, None, p.device))
+    count = 1
+    for d in dims:
+        count *= x.spec.shape[d]
+    if count == 0 and record.fold in ("max", "min"):
+        raise IndexError(f"{record.name}(): Expected reduction dim to be specified for "
+                         "input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+
+    def before(load: Expr) -> Expr:
+        return record.body(cast(load, compute))  # type: ignore[misc]
+
+    def final(folded: Expr) -> Expr:
+        if record.final is None:
+            return folded
+        return record.final(folded, p.fixed(count, compute))
+
+    p.reduce(record.fold, before, final, x, dims, out)
+
+
+def _reduction_dtypes(record: Record, p: Any, dtype: DType, asked: DType | None
+                      ) -> tuple[DType, DType]:
+    rule = record.dtype
+    if callable(rule):
+        return rule(dtype)
+    if asked is not None:
+        return compute_dtype(asked), asked
+    if rule == "sum":
+        result = int64 if dtype.category <= INTEGRAL else dtype
+        return compute_dtype(result), result
+    if rule == "float" and dtype.category < FLOATING:
+        raise RuntimeError(
+            f"{record.name}(): could not infer output dtype. Input dtype must be either a "
+            f"floating point or complex dtype. Got: {p.scalar_name(dtype)}")
+    if rule == "bool":
+        return dtype, bool_
+    return compute_dtype(dtype), dtype
+
+
+# ---- the other kinds -------------------------------------------------------------------------
+
+def rows(text: str, program: Callable[..., Any], **options: Any) -> Record:
+    """A program of its own: `program(p, **arguments)` builds results and stages."""
+    return register(Record(text, options.pop("kind", "rows"), program=_unpacked(program),
+                           **options))
+
+
+def _unpacked(program: Callable[..., Any]) -> Callable[..., Any]:
+    def run(record: Record, p: Any, values: tuple[Any, ...]) -> None:
+        program(p, *values)
+
+    return run
+
+
+def view(text: str, mapping: Callable[..., Any], **options: Any) -> Record:
+    """The same storage seen differently: `mapping(spec, *arguments)` gives a Strided."""
+    return register(Record(text, "view", view=mapping, program=view_program, **options))
+
+
+def view_program(record: Record, p: Any, values: tuple[Any, ...]) -> None:
+    """No stages: the result is the first argument's storage under another spec."""
+    base = values[0]
+    shape, strides, offset = record.view(base.spec, *values[1:])  # type: ignore[misc]
+    p.alias(base, spec(base.spec.dtype, shape, strides, base.spec.device), offset)
+
+
+def composite(text: str, body: Callable[..., Any], **options: Any) -> Record:
+    """Made of other operators: `body(ops, *arguments)`; autograd sees its parts."""
+    return register(Record(text, "composite", composite=body, **options))
+
+
+__all__ = ["BOOL", "composite", "compute_dtype", "elementwise", "fold", "reduction", "rows",
+           "view"]

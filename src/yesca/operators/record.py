@@ -1,0 +1,121 @@
+"""One operator, one record.
+
+A record says everything about an operator in one place; the function, the method, `op_`, `out=`,
+the meta run, the kernels, the derivative and the tests follow from it. Kinds differ in how a
+*program* (results, and the stages that fill them) comes from the arguments: `operators.kinds`.
+
+Derivatives. `backward` maps a tensor argument to a formula whose parameter names say what it
+reads, and thereby what the tape keeps:
+
+    grad            the gradient of the result (grads: of all results, as a tuple)
+    result          the result (result0, result1 ...: one of several)
+    an argument     its value (a saved tensor, or the number or static argument as given)
+    NAME_spec       the Spec of a tensor argument; keeps no tensor
+    ops             the tensor operators, for formulas that call them
+    needs           tuple of bool: which tensor arguments want a gradient
+
+An elementwise record's formulas are kernel bodies over expressions; elsewhere they call `ops`.
+A key that is a tuple of argument names has one formula that gives a tuple.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from .schema import Schema, parse
+
+RECORDS: dict[str, Record] = {}
+BY_NUMBER: list[Record] = []
+
+Formula = Callable[..., Any]
+
+
+@dataclass(eq=False)
+class Record:
+    """The declaration of an operator. See the module's docstring; kinds add what they need."""
+
+    text: str
+    kind: str
+    body: Formula | None = None
+    program: Callable[..., Any] | None = None
+    composite: Formula | None = None
+    backward: dict[Any, Formula] | str | None = None
+    dtype: Any = "promote"
+    fold: str = ""
+    final: Formula | None = None
+    view: Formula | None = None
+    inplace: bool = False
+    out: bool = False
+    method: bool = True
+    function: bool = True
+    methods: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    implicit: bool = True
+    autocast: str = ""
+    samples: Formula | None = None
+    errors: Formula | None = None
+    derived_from: Record | None = None
+    node_name: str = ""
+    doc: str = ""
+    number: int = -1
+    plans: dict[Any, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.name = self.text.partition("(")[0]
+        self.number = len(BY_NUMBER)
+        BY_NUMBER.append(self)
+
+    def __repr__(self) -> str:
+        return f"<record {self.name}: {self.kind}>"
+
+    @cached_property
+    def schema(self) -> Schema:
+        return parse(self.text)
+
+    @cached_property
+    def modes(self) -> str:
+        """Per argument: T tensor or number, L tensors, S run-time number, X part of the key."""
+        codes = {"Tensor": "T", "Tensor[]": "L", "Scalar": "S", "float": "S"}
+        return "".join(codes.get(p.type, "X") for p in self.schema.parameters)
+
+    @cached_property
+    def tensors(self) -> tuple[int, ...]:
+        """Positions of the arguments that hold tensors."""
+        return tuple(k for k, p in enumerate(self.schema.parameters)
+                     if p.type in ("Tensor", "Tensor[]"))
+
+    def saved_names(self, wanted: set[str]) -> list[str]:
+        """Names that the formulas for these arguments read: what the tape must keep."""
+        if self.backward == "derive":
+            return [p.name for p in self.schema.parameters if p.is_tensor]
+        names: dict[str, None] = {}
+        for key, formula in (self.backward or {}).items():  # type: ignore[union-attr]
+            if wanted.intersection((key,) if isinstance(key, str) else key):
+                names.update(dict.fromkeys(reads(formula)))
+        return [n for n in names if n not in ("ops", "grad", "grads", "needs")
+                and not n.endswith("_spec")]
+
+    @cached_property
+    def grad_name(self) -> str:
+        """PyTorch's name of the tape node: `add` gives AddBackward0."""
+        if self.node_name:
+            return self.node_name
+        return "".join(part.capitalize() if not part[:1].isupper() else part
+                       for part in self.name.strip("_").split("_")) + "Backward0"
+
+
+def reads(formula: Formula) -> tuple[str, ...]:
+    """The parameter names of a formula."""
+    return tuple(inspect.signature(formula).parameters)
+
+
+def register(record: Record) -> Record:
+    """Enter a record under its name."""
+    if record.name in RECORDS:
+        raise ValueError(f"[operators] two records are called {record.name!r}")
+    RECORDS[record.name] = record
+    return record

@@ -1,0 +1,291 @@
+"""Views: the same storage seen differently. Their gradients go back the way they came."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core import views as algebra
+from ..core.dtypes import DType
+from ..core.spec import Spec, spec
+from ..loops.ir import cast, const
+from .kinds import composite, rows, view
+
+
+def _view(base: Spec, size: tuple[int, ...]) -> algebra.Strided:
+    shape = algebra.infer_shape(size, base.numel)
+    strides = algebra.view_strides(base.shape, base.strides, shape)
+    if strides is None:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead.")
+    return shape, strides, 0
+
+
+_back = {"self": lambda ops, grad, self_spec: ops.reshape(grad, tuple(self_spec.shape))}
+view_ = view("view(Tensor self, int[]... size) -> Tensor", _view, function=False, backward=_back,
+             doc="The same elements in another shape, without a copy.")
+alias = view("alias(Tensor self) -> Tensor",
+             lambda base: (tuple(base.shape), base.strides, 0), method=False,
+             backward={"self": lambda grad: grad}, doc="The same view once more.")
+
+
+def _reshape(ops: Any, self: Any, shape: tuple[int, ...]) -> Any:
+    base = self._spec
+    wanted = algebra.infer_shape(shape, base.numel)
+    if algebra.view_strides(base.shape, base.strides, wanted) is not None:
+        return ops.view(self, wanted)
+    return ops.view(ops.clone(self, memory_format=ops.contiguous_format), wanted)
+
+
+reshape = composite("reshape(Tensor self, int[]... shape) -> Tensor", _reshape,
+                    doc="The same elements in another shape; a copy where a view cannot be.")
+
+
+def _flatten(ops: Any, self: Any, start_dim: int, end_dim: int) -> Any:
+    ndim = self.dim()
+    first, last = algebra.wrap_dim(start_dim, ndim), algebra.wrap_dim(end_dim, ndim)
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if ndim == 0:
+        return ops.reshape(self, (1,))
+    if first == last:
+        return self
+    shape = tuple(self.shape)
+    count = 1
+    for size in shape[first:last + 1]:
+        count *= size
+    return ops.reshape(self, (*shape[:first], count, *shape[last + 1:]))
+
+
+flatten = composite("flatten(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor", _flatten,
+                    doc="Dimensions start_dim to end_dim as one.")
+ravel = composite("ravel(Tensor self) -> Tensor", lambda ops, self: ops.reshape(
+    ops.contiguous(self), (-1,)), doc="One dimension.")
+
+
+def _unflatten(ops: Any, self: Any, dim: int, sizes: tuple[int, ...]) -> Any:
+    d = algebra.wrap_dim(dim, self.dim())
+    shape = tuple(self.shape)
+    inner = algebra.infer_shape(tuple(sizes), shape[d])
+    return ops.view(self, (*shape[:d], *inner, *shape[d + 1:]))
+
+
+unflatten = composite("unflatten(Tensor self, int dim, int[] sizes) -> Tensor", _unflatten,
+                      doc="One dimension as several.")
+transpose = view(
+    "transpose(Tensor self, int dim0, int dim1) -> Tensor", algebra.transpose,
+    aliases=("swapaxes", "swapdims"),
+    backward={"self": lambda ops, grad, dim0, dim1: ops.transpose(grad, dim0, dim1)},
+    doc="Two dimensions swapped.")
+
+
+def _t(base: Spec) -> algebra.Strided:
+    if base.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {base.ndim}D")
+    return algebra.transpose(base, 0, base.ndim - 1)
+
+
+t = view("t(Tensor self) -> Tensor", _t, backward={"self": lambda ops, grad: ops.t(grad)},
+         doc="A matrix transposed.")
+
+
+def _inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
+    made = [0] * len(dims)
+    for k, d in enumerate(dims):
+        made[d % len(dims)] = k
+    return tuple(made)
+
+
+permute = view("permute(Tensor self, int[]... dims) -> Tensor", algebra.permute,
+               backward={"self": lambda ops, grad, dims: ops.permute(grad, _inverse(dims))},
+               doc="Dimensions in another order.")
+movedim = composite(
+    "movedim(Tensor self, any source, any destination) -> Tensor",
+    lambda ops, self, source, destination: ops.as_strided_view(self, *algebra.movedim(
+        self._spec, _many(source), _many(destination))), aliases=("moveaxis",),
+    doc="Dimensions moved to other places.")
+
+
+def _many(value: Any) -> tuple[int, ...]:
+    return (value,) if isinstance(value, int) else tuple(value)
+
+
+expand = view(
+    "expand(Tensor self, int[]... size, *, bool implicit=False) -> Tensor",
+    lambda base, size, implicit: algebra.expand(base, size), function=False,
+    backward={"self": lambda ops, grad, self_spec: ops.sum_to_size(grad, tuple(self_spec.shape))},
+    doc="Dimensions of size 1 stretched without a copy.")
+broadcast_to = composite("broadcast_to(Tensor self, int[] size) -> Tensor",
+                         lambda ops, self, size: ops.expand(self, size))
+expand_as = composite("expand_as(Tensor self, Tensor other) -> Tensor",
+                      lambda ops, self, other: ops.expand(self, tuple(other.shape)))
+view_as = composite("view_as(Tensor self, Tensor other) -> Tensor",
+                    lambda ops, self, other: ops.view(self, tuple(other.shape)))
+reshape_as = composite("reshape_as(Tensor self, Tensor other) -> Tensor",
+                       lambda ops, self, other: ops.reshape(self, tuple(other.shape)))
+unsqueeze = view("unsqueeze(Tensor self, int dim) -> Tensor", algebra.unsqueeze, backward=_back,
+                 inplace=False, doc="A new dimension of size 1.")
+squeeze = view(
+    "squeeze(Tensor self, any? dim=None) -> Tensor",
+    lambda base, dim: algebra.squeeze(base, None if dim is None else _many(dim)),
+    backward=_back, doc="Dimensions of size 1 dropped.")
+
+
+# ---- parts -----------------------------------------------------------------------------------
+
+def _place_back(name: str, *arguments: str) -> Any:
+    """The gradient of a part: zeros but for the part."""
+    source = (f"lambda ops, grad, self_spec, {', '.join(arguments)}: ops.{name}_backward("
+              f"grad, tuple(self_spec.shape), {', '.join(arguments)})")
+    return eval(source)  # noqa: S307 - parameter names are what the tape reads
+
+
+def _part_backward(p: Any, grad: Any, shape: tuple[int, ...], mapping: Any,
+                   *arguments: Any) -> None:
+    made = p.result(spec(grad.spec.dtype, shape, None, p.device))
+    p.flat(lambda: const(0, grad.spec.dtype), [], [made])
+    p.flat(lambda x: x, [grad], [made.seen(mapping(made.spec, *arguments))])
+
+
+def _parted(name: str, arguments: str, mapping: Any, *, doc: str, **options: Any) -> Any:
+    """A view of a part, and the operator that puts its gradient back."""
+    names = [a.split("=")[0].split()[-1] for a in arguments.split(", ")]
+    plain = ", ".join(f"any {n}" for n in names)
+    made = view(f"{name}(Tensor self, {arguments}) -> Tensor", mapping,
+                backward={"self": _place_back(name, *names)}, doc=doc, **options)
+    rows(f"{name}_backward(Tensor grad, int[] shape, {plain}) -> Tensor",
+         lambda p, grad, shape, *rest: _part_backward(p, grad, shape, mapping, *rest),
+         kind="copy", method=False,
+         backward={"grad": eval(f"lambda ops, grad, {', '.join(names)}: "  # noqa: S307
+                                f"ops.{name}(grad, {', '.join(names)})")})
+    return made
+
+
+select = _parted("select", "int dim, int index", algebra.select,
+                 doc="One index of a dimension, which goes away.")
+slice_ = _parted("slice", "int dim=0, any? start=None, any? end=None, int step=1",
+                 algebra.slice_, function=False, method=False,
+                 doc="A range of a dimension.")
+
+
+def _narrow(base: Spec, dim: int, start: int, length: int) -> algebra.Strided:
+    if base.ndim == 0:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    d = algebra.wrap_dim(dim, base.ndim)
+    size = base.shape[d]
+    if not -size <= start <= size:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size}], "
+                         f"but got {start})")
+    start += size if start < 0 else 0
+    if start + length > size:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return algebra.slice_(base, d, start, start + length, 1)
+
+
+narrow = _parted("narrow", "int dim, int start, int length", _narrow,
+                 doc="A range of a dimension, by start and length.")
+diagonal = _parted("diagonal", "int offset=0, int dim1=0, int dim2=1", algebra.diagonal,
+                   doc="The diagonal of two dimensions.")
+
+
+def _as_strided(base: Spec, size: tuple[int, ...], stride: tuple[int, ...], offset: int
+                ) -> algebra.Strided:
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(s < 0 for s in stride):
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got "
+                           f"strides: {list(stride)}")
+    return tuple(size), tuple(stride), offset
+
+
+def _strided_back(p: Any, grad: Any, shape: tuple[int, ...], stride: tuple[int, ...],
+                  view_stride: tuple[int, ...], offset: int) -> None:
+    """The gradient of an as_strided view; elements seen twice get the sum, one after the other."""
+    made = p.result(spec(grad.spec.dtype, shape, stride, p.device))
+    p.flat(lambda: const(0, grad.spec.dtype), [], [made])
+    part = made.seen((tuple(grad.spec.shape), view_stride, offset))
+    if not algebra.overlaps_itself(grad.spec.shape, view_stride):
+        p.flat(lambda x: x, [grad], [part])
+        return
+    p.ordered_add(grad, part)
+
+
+as_strided_raw = view(
+    "as_strided_view(Tensor self, int[] size, int[] stride, int offset=0) -> Tensor",
+    _as_strided, method=False,
+    backward={"self": lambda ops, grad, self_spec, stride, offset: ops.as_strided_scatter_add(
+        grad, tuple(self_spec.shape), tuple(self_spec.strides), stride, offset)},
+    doc="Strides and an offset relative to self's first element.")
+rows("as_strided_scatter_add(Tensor grad, int[] shape, int[] stride, int[] view_stride, "
+     "int offset) -> Tensor", _strided_back, kind="copy", method=False,
+     backward={"grad": lambda ops, grad, grad_spec, view_stride, offset: ops.as_strided_view(
+         grad, tuple(grad_spec.shape), view_stride, offset)} if False else {})
+
+
+def _strided_put(p: Any, self: Any, src: Any, size: tuple[int, ...], stride: tuple[int, ...],
+                 offset: int) -> None:
+    made = p.result(spec(self.spec.dtype, self.spec.shape, self.spec.strides, p.device))
+    p.flat(lambda x: x, [self], [made])
+    part = made.seen((size, stride, offset))
+    p.flat(lambda x: cast(x, made.spec.dtype), [src], [part])
+
+
+rows("as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset=0) -> "
+     "Tensor", _strided_put, kind="copy", method=False,
+     backward={"src": lambda ops, grad, size, stride, offset: ops.clone(ops.as_strided_view(
+         grad, size, stride, offset))},
+     doc="self with the elements of one of its strided views replaced.")
+
+
+def _offset_as_strided(ops: Any, self: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
+    at = self._offset if storage_offset is None else storage_offset
+    return ops.as_strided_view(self, tuple(size), tuple(stride), at - self._offset)
+
+
+as_strided = composite(
+    "as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+    _offset_as_strided, doc="Any sizes, strides and offset over the same storage.")
+
+
+def _unfold_back(ops: Any, grad: Any, shape: tuple[int, ...], dim: int, size: int, step: int
+                 ) -> Any:
+    from ..core.spec import contiguous_strides
+
+    strides = contiguous_strides(shape)
+    d = algebra.wrap_dim(dim, len(shape))
+    own = list(strides)
+    own[d] *= step
+    return ops.as_strided_scatter_add(grad, shape, strides, (*own, strides[d]), 0)
+
+
+unfold = view("unfold(Tensor self, int dimension, int size, int step) -> Tensor", algebra.unfold,
+              function=False,
+              backward={"self": lambda ops, grad, self_spec, dimension, size, step: _unfold_back(
+                  ops, grad, tuple(self_spec.shape), dimension, size, step)},
+              doc="Windows of a dimension.")
+sum_to = composite(
+    "sum_to_size(Tensor self, int[]... size) -> Tensor",
+    lambda ops, self, size: _sum_to(ops, self, tuple(size)), function=True,
+    doc="Summed over the dimensions that broadcasting stretched.")
+
+
+def _sum_to(ops: Any, grad: Any, size: tuple[int, ...]) -> Any:
+    shape = tuple(grad.shape)
+    if shape == size:
+        return grad
+    extra = len(shape) - len(size)
+    if extra < 0 or any(s not in (1, n) for s, n in zip(size, shape[extra:], strict=True)):
+        raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.")
+    dims = tuple(range(extra)) + tuple(
+        k + extra for k, s in enumerate(size) if s == 1 and shape[k + extra] != 1)
+    made = ops.sum(grad, dims, True) if dims else grad
+    return ops.reshape(made, size) if tuple(made.shape) != size else made
+
+
+def _reread(base: Spec, dtype: DType) -> algebra.Strided:
+    return tuple(base.shape), base.strides, 0
+
+
+__all__ = ["algebra"]

@@ -1,0 +1,90 @@
+"""Adagrad."""
+
+from typing import Any
+
+from .. import functional as ops
+from .._tensor import Tensor
+from .batches import decayed, update_each
+from .checks import check_implementation, check_learning_rate, check_not_negative
+from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
+
+
+class Adagrad(Optimizer):
+    """Steps divided by the root of the sum of all squared gradients.
+
+    Args:
+        params: parameters, named parameters or parameter groups.
+        lr: learning rate; step `t` (from 0) uses `lr / (1 + t * lr_decay)`.
+        weight_decay: adds `weight_decay * param` to the gradient.
+        initial_accumulator_value: what the sums start with.
+        eps: added to the denominator.
+        maximize, differentiable, foreach, fused: as for `Adam`.
+
+    State, made by the constructor: `step` (0-dim), `sum`.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_learning_rate(lr)
+        check_not_negative("lr_decay value", lr_decay)
+        check_not_negative("weight_decay value", weight_decay)
+        check_not_negative("initial_accumulator_value value", initial_accumulator_value)
+        check_not_negative("epsilon value", eps)
+        check_implementation(fused, foreach, differentiable)
+        defaults = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+        for group in self.param_groups:
+            for param in group["params"]:
+                self.state[param].update(_new_state(group, param))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._restore(foreach=None, maximize=False, differentiable=False, fused=None)
+
+    def share_memory(self) -> None:
+        """Move the sums into shared memory."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                self.state[param]["sum"].share_memory_()
+
+    @_use_grad_for_differentiable
+    def step(self, closure: Closure | None = None) -> Any:
+        """Update the parameters once; returns the loss of `closure`, if one is given."""
+        return update_each(self, closure, _new_state, _update)
+
+
+def _new_state(group, param):
+    start = group["initial_accumulator_value"]
+    start = complex(start, start) if param.is_complex() else start
+    total = ops.full_like(param, start)
+    return {"step": _scalar_state(0), "sum": total}
+
+
+def _update(options, param, grad, state):
+    total = state["sum"]
+    rate = options.lr / (1 + (state["step"].item() - 1) * options.lr_decay)
+    grad = decayed(options, param, grad)
+    total.addcmul_(grad, grad, value=1)
+    param.addcdiv_(grad, total.sqrt().add(options.eps), value=-rate)

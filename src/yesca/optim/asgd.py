@@ -1,0 +1,98 @@
+"""Averaged stochastic gradient descent."""
+
+from typing import Any
+
+from .._tensor import Tensor
+from .batches import decayed, update_each, zeros
+from .checks import check_learning_rate, check_not_negative
+from .optimizer import (
+    Closure,
+    Optimizer,
+    ParamsT,
+    _get_value,
+    _scalar_state,
+    _use_grad_for_differentiable,
+)
+
+
+class ASGD(Optimizer):
+    """Gradient descent with a falling rate; the average of the iterates is kept in `ax`.
+
+    Args:
+        params: parameters, named parameters or parameter groups.
+        lr: the first learning rate.
+        lambd: decay of the parameters, and of the rate:
+            `eta = lr / (1 + lambd * lr * step) ** alpha`.
+        alpha: power of that decay.
+        t0: the step at which averaging starts.
+        weight_decay: adds `weight_decay * param` to the gradient.
+        maximize, differentiable, foreach, capturable: as for `Adam`.
+
+    State: `step`, `eta`, `mu` (0-dim), `ax`.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_learning_rate(lr)
+        check_not_negative("weight_decay value", weight_decay)
+        defaults = {
+            "lr": lr,
+            "lambd": lambd,
+            "alpha": alpha,
+            "t0": t0,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._restore(
+            ("step", "eta", "mu"),
+            foreach=None,
+            maximize=False,
+            differentiable=False,
+            capturable=False,
+        )
+
+    @_use_grad_for_differentiable
+    def step(self, closure: Closure | None = None) -> Any:
+        """Update the parameters once; returns the loss of `closure`, if one is given."""
+        return update_each(self, closure, _new_state, _update)
+
+
+def _new_state(group, param):
+    return {
+        "step": _scalar_state(0),
+        "eta": _scalar_state(_get_value(group["lr"])),
+        "mu": _scalar_state(1),
+        "ax": zeros(param),
+    }
+
+
+def _update(options, param, grad, state):
+    lr, lambd, average = options.lr, options.lambd, state["ax"]
+    step, eta, mu = (state[name].item() for name in ("step", "eta", "mu"))
+    grad = decayed(options, param, grad)
+    param.mul_(1 - lambd * eta)
+    param.add_(grad, alpha=-eta)
+    if mu == 1:
+        average.copy_(param)
+    else:
+        average.add_(param.sub(average), alpha=mu)
+    state["eta"].fill_(lr / (1 + lambd * lr * step) ** options.alpha)
+    state["mu"].fill_(1 / max(1, step - options.t0))

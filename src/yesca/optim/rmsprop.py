@@ -1,0 +1,100 @@
+"""RMSprop."""
+
+from typing import Any
+
+from .._tensor import Tensor
+from .batches import decayed, update_each, zeros
+from .checks import check_learning_rate, check_not_negative
+from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
+
+
+class RMSprop(Optimizer):
+    """Steps divided by the root of the running average of the squared gradient.
+
+    Args:
+        params: parameters, named parameters or parameter groups.
+        lr: learning rate.
+        alpha: decay rate of the average.
+        eps: added to the denominator, outside the root.
+        weight_decay: adds `weight_decay * param` to the gradient.
+        momentum: of the scaled gradients.
+        centered: divide by the standard deviation, an estimate without the mean.
+        maximize, differentiable, foreach, capturable: as for `Adam`.
+
+    State: `step` (0-dim), `square_avg`; `momentum_buffer` and `grad_avg` where used.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | Tensor = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_learning_rate(lr)
+        check_not_negative("epsilon value", eps)
+        check_not_negative("momentum value", momentum)
+        check_not_negative("weight_decay value", weight_decay)
+        check_not_negative("alpha value", alpha)
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": weight_decay,
+            "capturable": capturable,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._restore(
+            momentum=0,
+            centered=False,
+            foreach=None,
+            maximize=False,
+            differentiable=False,
+            capturable=False,
+        )
+
+    @_use_grad_for_differentiable
+    def step(self, closure: Closure | None = None) -> Any:
+        """Update the parameters once; returns the loss of `closure`, if one is given."""
+        return update_each(self, closure, _new_state, _update)
+
+
+def _new_state(group, param):
+    state = {"step": _scalar_state(0), "square_avg": zeros(param)}
+    if group["momentum"] > 0:
+        state["momentum_buffer"] = zeros(param)
+    if group["centered"]:
+        state["grad_avg"] = zeros(param)
+    return state
+
+
+def _update(options, param, grad, state):
+    alpha, square_avg = options.alpha, state["square_avg"]
+    grad = decayed(options, param, grad)
+    square_avg.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+    variance = square_avg
+    if options.centered:
+        grad_avg = state["grad_avg"].lerp_(grad, 1 - alpha)
+        variance = square_avg.addcmul(grad_avg, grad_avg, value=-1)
+    denominator = variance.sqrt().add(options.eps)
+    if options.momentum > 0:
+        buffer = state["momentum_buffer"]
+        buffer.mul_(options.momentum).addcdiv_(grad, denominator)
+        param.add_(buffer, alpha=-options.lr)
+    else:
+        param.addcdiv_(grad, denominator, value=-options.lr)

@@ -1,0 +1,1 @@
+"""The learning rate schedulers; their public home is `yesca.optim.lr_scheduler`."""

@@ -1,0 +1,1 @@
+"""The runtime's own machinery, written in the native subset (`targets/native.py`)."""

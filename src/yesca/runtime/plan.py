@@ -1,0 +1,132 @@
+"""Plans: what one operator call does once its checks and choices are made.
+
+A plan holds for every call with the same key: it names the results' specs and the launches, each
+a template of words and the places that pointers and numbers go to. Slots number the tensors of a
+call: operands first, then results, then temporaries.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core import registry
+from ..core.devices import CPU
+from ..core.spec import Spec
+from ..core.storage import UntypedStorage
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One machine function over [0, total) in chunks of `grain`.
+
+    pointers: (word, slot, bytes beyond the tensor's first element)
+    numbers:  (word, position of the argument, "f" or "i")
+    """
+
+    address: int
+    words: array[int]
+    pointers: tuple[tuple[int, int, int], ...]
+    numbers: tuple[tuple[int, int, str], ...]
+    total: int
+    grain: int
+    name: str
+
+
+class _Number:
+    """Stands in a plan's values for a number given at run time."""
+
+    def __repr__(self) -> str:
+        return "number"
+
+
+NUMBER = _Number()
+
+
+@dataclass(eq=False)
+class Plan:
+    """Everything about a call but its data."""
+
+    record: Any
+    values: tuple[Any, ...]  # Refs for tensors, NUMBER for run-time numbers, statics as given
+    operands: int
+    results: tuple[Spec, ...] = ()
+    temporaries: tuple[int, ...] = ()
+    launches: tuple[Launch, ...] = ()
+    view: tuple[Spec, int] | None = None  # the result shares operand 0's storage
+    inplace: bool = False  # results are operand 0 itself
+    checks: int = 0  # words of the error cell that launches may write
+    on_check: Any = None  # raises, given the error words
+    saved: dict[int, tuple[tuple[bool, int], ...]] = field(default_factory=dict)
+    differentiable: bool = False
+    native: Any = None  # the builtin's form of this plan
+
+    def saves(self, wanted: int) -> tuple[tuple[bool, int], ...]:
+        """What the tape keeps when the operands in the bit mask `wanted` need gradients.
+
+        Pairs: whether it is a result, and which operand or result.
+        """
+        found = self.saved.get(wanted)
+        if found is None:
+            found = self.saved[wanted] = self._saves(wanted)
+        return found
+
+    def _saves(self, wanted: int) -> tuple[tuple[bool, int], ...]:
+        slots: dict[str, list[int]] = {}
+        for parameter, value in zip(self.record.schema.parameters, self.values, strict=True):
+            refs = value if isinstance(value, tuple) else (value,)
+            slots[parameter.name] = [r.slot for r in refs if type(r).__name__ == 'Ref']
+        places: list[tuple[bool, int]] = []
+        for name in self.record.saved_names(
+                {n for n, own in slots.items() if any(wanted >> k & 1 for k in own)}):
+            if name.startswith("result"):
+                places.append((True, int(name[6:] or 0)))
+            else:
+                places += [(False, k) for k in slots.get(name, ())]
+        return tuple(places)
+
+    @property
+    def meta(self) -> bool:
+        return bool(self.results) and self.results[0].device is not CPU
+
+
+def new_storage(nbytes: int) -> UntypedStorage:
+    """A storage of the allocator's memory."""
+    address, owner = registry.allocate(nbytes)
+    return UntypedStorage._wrap(address, nbytes, owner, 0)
+
+
+def number_word(value: Any, kind: str) -> int:
+    """A run-time number as the 64 bits that a kernel reads."""
+    if kind == "f":
+        return int(struct.unpack("q", struct.pack("d", value))[0])
+    value = int(value)
+    return value if -(1 << 63) <= value < 1 << 63 else (value + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def run(plan: Plan, tensors: list[Any], arguments: tuple[Any, ...], launch: Any) -> list[Any]:
+    """Run the launches; gives the storages of the results (operand 0's for in-place plans)."""
+    places = [t._storage._address + t._offset * t._spec.dtype.itemsize for t in tensors]
+    if plan.inplace:
+        storages = [tensors[0]._storage]
+        places.append(places[0])
+    else:
+        storages = [new_storage(s.nbytes) for s in plan.results]
+        places += [s._address for s in storages]
+    kept = [new_storage(n) for n in plan.temporaries]
+    places += [s._address for s in kept]
+    cell = array("q", bytes(8 * plan.checks)) if plan.checks else None
+    if cell is not None:
+        places.append(cell.buffer_info()[0])
+    for one in plan.launches:
+        words = one.words[:]
+        for word, slot, beyond in one.pointers:
+            words[word] = places[slot] + beyond
+        for word, position, kind in one.numbers:
+            words[word] = number_word(arguments[position], kind)
+        launch(one.address, words.buffer_info()[0], one.total, one.grain)
+    if cell is not None and any(cell):
+        plan.on_check(cell.tolist())
+    return storages

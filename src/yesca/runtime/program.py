@@ -1,0 +1,403 @@
+"""The builder that operator programs talk to: results, temporaries, stages; it makes a Plan."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..core import dtypes
+from ..core.devices import CPU, META, Device
+from ..core.dtypes import DType, int64
+from ..core.spec import Spec, spec
+from ..core.views import Strided, collapse, expand_strides
+from ..loops import ir
+from ..loops.ir import Buffer, Expr, Stage, Store
+from ..loops.printer import operations
+from ..targets.llvm import GENERAL, Variant
+from . import kernels
+from .plan import Launch, Plan
+
+ROW_CHUNK = 16384  # inner elements that one row of a reduction folds before it is split
+COLUMN_CHUNK = 512
+SPECIALISE_FROM = 32768  # elements from which a layout gets its own kernel, at its second use
+_layout_uses: Counter[tuple[Stage, str]] = Counter()
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A tensor of the call: its slot and how it is seen."""
+
+    slot: int
+    spec: Spec
+    beyond: int = 0  # elements beyond the tensor's first
+    row: bool = False  # one value per row: no inner axis
+
+    def seen(self, made: Strided) -> Ref:
+        """The same memory through another view (see `core.views`)."""
+        shape, strides, offset = made
+        return replace(self, spec=spec(self.spec.dtype, shape, strides, self.spec.device),
+                       beyond=self.beyond + offset)
+
+    def as_rows(self) -> Ref:
+        """One value per row of the stage."""
+        return replace(self, row=True)
+
+
+@dataclass(frozen=True)
+class Put:
+    """A stored value at `offset` elements beyond the point's place; see ir.Store."""
+
+    value: Expr
+    offset: Expr | None = None
+    guard: Expr | None = None
+    accumulate: bool = False
+
+
+class _Error:
+    """Slot marker of the error cell; its real slot is known when the plan is finished."""
+
+
+class Program:
+    """One call's plan in the making."""
+
+    def __init__(self, record: Any, values: tuple[Any, ...], specs: list[Spec],
+                 device: Device) -> None:
+        self.record = record
+        self.values = values
+        self.operands = len(specs)
+        self.device = META if device is META else CPU
+        self.results: list[Spec] = []
+        self.temporaries: list[int] = []
+        self._pending: list[tuple[Any, ...]] = []
+        self.view: tuple[Spec, int] | None = None
+        self._slots: list[tuple[Any, ...]] = []
+        self._checks: list[tuple[Expr, Expr, Callable[[int], None]]] = []
+        self.raisers: list[Callable[[int], None]] = []
+        self.inplace_target: Ref | None = None
+
+    # ---- questions -----------------------------------------------------------------------
+
+    @staticmethod
+    def is_ref(value: Any) -> bool:
+        return isinstance(value, Ref)
+
+    @staticmethod
+    def is_number(value: Any) -> bool:
+        return isinstance(value, (int, float, complex)) and not isinstance(value, DType)
+
+    @staticmethod
+    def scalar_name(dtype: DType) -> str:
+        return dtypes.SCALAR_NAMES[dtype]
+
+    @staticmethod
+    def promote(tensors: Sequence[Ref], numbers: Sequence[Any]) -> DType:
+        """PyTorch's result dtype of these operands."""
+        dimmed = [t.spec.dtype for t in tensors if t.spec.ndim]
+        zero = [t.spec.dtype for t in tensors if not t.spec.ndim]
+        return dtypes.combine(dimmed, zero, [dtypes.number_category(n) for n in numbers])
+
+    @staticmethod
+    def gradient_dtypes(record: Any, values: tuple[Any, ...]) -> list[DType]:
+        """A derived backward record's results: the dtypes of the inputs that want gradients."""
+        return [dtype for _, dtype in values[-1]]
+
+    # ---- tensors -------------------------------------------------------------------------
+
+    def result(self, made: Spec) -> Ref:
+        """A new result. In an in-place call it is the target instead."""
+        target = self.inplace_target
+        if target is not None and not self.results:
+            self.results.append(target.spec)
+            self._check_inplace(target, made)
+            return target
+        self.results.append(made)
+        return Ref(1000 + len(self.results) - 1, made)
+
+    def _check_inplace(self, target: Ref, made: Spec) -> None:
+        if not dtypes.can_cast(made.dtype, target.spec.dtype):
+            raise RuntimeError(
+                f"result type {self.scalar_name(made.dtype)} can't be cast to the desired output "
+                f"type {self.scalar_name(target.spec.dtype)}")
+        if tuple(made.shape) != tuple(target.spec.shape):
+            raise RuntimeError(
+                f"output with shape {list(target.spec.shape)} doesn't match the broadcast shape "
+                f"{list(made.shape)}")
+
+    def temporary(self, shape: Sequence[int], dtype: DType) -> Ref:
+        """Memory for the time of the call."""
+        made = spec(dtype, tuple(shape), None, self.device)
+        self.temporaries.append(made.nbytes)
+        return Ref(2000 + len(self.temporaries) - 1, made)
+
+    def alias(self, base: Ref, made: Spec, offset: int) -> None:
+        """The result is operand 0's storage, `offset` elements further on, seen as `made`."""
+        self.view = (made, offset)
+        self.results.append(made)
+
+    # ---- numbers, inside a body ----------------------------------------------------------
+
+    def argument(self, position: int, dtype: DType) -> Expr:
+        """The call's number at this position of its arguments, given at run time."""
+        return self._slot(("call", position), dtype)
+
+    def fixed(self, value: Any, dtype: DType) -> Expr:
+        """A number that this plan fixes but the kernel does not (a count, a stride)."""
+        return self._slot(("fixed", value), dtype)
+
+    def _slot(self, what: tuple[Any, ...], dtype: DType) -> Expr:
+        if dtype in (dtypes.float16, dtypes.bfloat16):
+            return ir.cast(self._slot(what, dtypes.float32), dtype)
+        key = (*what, dtype)
+        if key not in self._slots:
+            self._slots.append(key)
+        return ir.argument(self._slots.index(key), dtype)
+
+    def check(self, holds: Expr, value: Expr, fail: Callable[[int], None]) -> None:
+        """Where `holds` is false the call fails: `fail(value)` raises afterwards."""
+        self._checks.append((holds, value, fail))
+
+    # ---- stages --------------------------------------------------------------------------
+
+    def flat(self, body: Callable[..., Any], inputs: Sequence[Ref], outputs: Sequence[Ref]
+             ) -> None:
+        """Every point by itself. Operands broadcast to the first output's shape."""
+        shape = tuple(outputs[0].spec.shape)
+        stage, refs = self._stage("flat", body, inputs, outputs)
+        if math.prod(shape) == 0 or self.device is META:
+            return
+        strides = [expand_strides(r.spec.shape, r.spec.strides, shape) for r in refs]
+        order = _storage_order(shape, strides[len(inputs)])
+        sizes, steps = collapse([shape[d] for d in order], [[s[d] for d in order] for s in strides])
+        if not sizes:
+            sizes, steps = [1], [[1 if t.spec.numel else 0] for t in refs]
+        inner = [s[0] for s in steps]
+        variant = self._variant(stage, refs, inner, math.prod(shape))
+        total = math.prod(sizes)
+        self._launch(stage, variant, refs, sizes[0], inner, sizes[1:],
+                     [s[1:] for s in steps], total, _grain(stage, 1))
+
+    def _variant(self, stage: Stage, refs: Sequence[Ref], inner: list[int], numel: int) -> Variant:
+        pattern = "".join("0" if s == 0 else "c" if s == 1 else "g" for s in inner)
+        if numel < SPECIALISE_FROM or "g" in pattern or set(pattern) == {"c"}:
+            return GENERAL
+        _layout_uses[stage, pattern] += 1
+        return Variant(pattern) if _layout_uses[stage, pattern] > 1 else GENERAL
+
+    def rows(self, body: Callable[..., Any], inputs: Sequence[Ref], outputs: Sequence[Ref],
+             outer: Sequence[int], size: int) -> None:
+        """One row per point of `outer`, each with an inner axis of `size`.
+
+        References end in the inner axis, except those marked by `as_rows()`.
+        """
+        stage, refs = self._stage("rows", body, inputs, outputs)
+        rows = math.prod(outer)
+        if rows == 0 or self.device is META:
+            return
+        inner, strides = [], []
+        for ref in refs:
+            full = tuple(outer) if ref.row else (*outer, size)
+            own = expand_strides(ref.spec.shape, ref.spec.strides, full)
+            inner.append(0 if ref.row else own[-1])
+            strides.append(own if ref.row else own[:-1])
+        main = next((k for k, r in enumerate(refs) if not r.row), 0)
+        order = _storage_order(tuple(outer), strides[main])
+        sizes, steps = collapse([outer[d] for d in order], [[s[d] for d in order] for s in strides])
+        variant = _row_variant(stage, refs, inner, sizes, steps, size)
+        grain = max(1, _grain(stage, size) // max(size, 1))
+        self._launch(stage, variant, refs, size, inner, sizes, steps, rows, grain)
+
+    def _stage(self, kind: str, body: Callable[..., Any], inputs: Sequence[Ref],
+               outputs: Sequence[Ref]) -> tuple[Stage, list[Ref]]:
+        self._slots, self._checks = [], []
+        loads = [ir.load(k, r.spec.dtype) for k, r in enumerate(inputs)]
+        made = body(*loads)
+        values = made if isinstance(made, tuple) else (made,)
+        refs = [*inputs, *outputs]
+        stores = []
+        for k, (value, out) in enumerate(zip(values, outputs, strict=True)):
+            put = value if isinstance(value, Put) else Put(value)
+            stores.append(Store(len(inputs) + k, ir.cast(put.value, out.spec.dtype), put.offset,
+                                put.guard, put.accumulate))
+        for holds, value, fail in self._checks:
+            cell = Ref(3000 + len(self.raisers), spec(int64, (), None, CPU), row=True)
+            self.raisers.append(fail)
+            refs.append(cell)
+            stores.append(Store(len(refs) - 1, value + 1 if value.dtype is int64 else
+                                ir.cast(value, int64) + 1, None, ~holds))
+        buffers = tuple(Buffer(r.spec.dtype, k >= len(inputs), not r.row)
+                        for k, r in enumerate(refs))
+        arguments = tuple(slot[-1] for slot in self._slots)
+        return Stage(kind, buffers, arguments, tuple(stores)), refs
+
+    def _launch(self, stage: Stage, variant: Variant, refs: Sequence[Ref], size: int,
+                inner: Sequence[int], sizes: Sequence[int], steps: Sequence[Sequence[int]],
+                total: int, grain: int) -> None:
+        items = [r.spec.dtype.itemsize for r in refs]
+        base = len(refs)
+        words = [0] * base
+        numbers = []
+        for slot in self._slots:
+            what, value, dtype = slot
+            kind = "f" if dtype.is_floating_point else "i"
+            if what == "call":
+                numbers.append((len(words), value, kind))
+                words.append(0)
+            else:
+                from .plan import number_word
+
+                words.append(number_word(value, kind))
+        words.append(size)
+        words += [s * i for s, i in zip(inner, items, strict=True)]
+        words.append(len(sizes))
+        for d, extent in enumerate(sizes):
+            words.append(extent)
+            words += [s[d] * i for s, i in zip(steps, items, strict=True)]
+        pointers = [(k, r.slot, r.beyond * i) for k, (r, i) in
+                    enumerate(zip(refs, items, strict=True))]
+        name = "".join(c if c.isalnum() else "_" for c in self.record.name)
+        self._pending.append((kernels.address(stage, variant, name), array("q", words), pointers,
+                              tuple(numbers), total, grain, name))
+
+    # ---- reductions ----------------------------------------------------------------------
+
+    def reduce(self, fold: str, before: Callable[[Expr], Expr], final: Callable[[Expr], Expr],
+               x: Ref, dims: Sequence[int], out: Ref) -> None:
+        """out = final(fold of before(x) over dims), in steps where one pass cannot do it."""
+        keep = [d for d in range(x.spec.ndim) if d not in dims]
+        outer = [x.spec.shape[d] for d in keep]
+        outer_steps = [x.spec.strides[d] for d in keep]
+        inner_sizes, (inner_steps,) = collapse([x.spec.shape[d] for d in dims],
+                                               [[x.spec.strides[d] for d in dims]])
+        if math.prod(x.spec.shape[d] for d in dims) == 0:
+            inner_sizes, inner_steps = [0], [1]
+        elif not inner_sizes:
+            inner_sizes, inner_steps = [1], [1]
+        target = replace(out, spec=spec(out.spec.dtype, tuple(outer), _squeezed(out.spec, outer),
+                                        self.device), row=True)
+        self._reduce(fold, before, final, x, (outer, outer_steps),
+                     list(zip(inner_sizes, inner_steps, strict=True)), target)
+
+    def _reduce(self, fold: str, before: Any, final: Any, x: Ref,
+                outer: tuple[list[int], list[int]], inner: list[tuple[int, int]],
+                target: Ref) -> None:
+        """Fold the innermost reduced dimension; more of them, or a long one, leave partials."""
+        sizes, steps = outer
+        (size, step), rest = inner[0], inner[1:]
+        columns = bool(steps) and step != 1 and min(steps) == 1
+        chunk = COLUMN_CHUNK if columns else ROW_CHUNK
+        if size > 2 * chunk and not fold.startswith("arg"):
+            blocks, left = divmod(size, chunk)
+        elif rest:
+            blocks, chunk, left = 0, size, size
+        else:
+            source = self._source(x, (sizes, steps), [(size, step)], 0)
+            self.rows(lambda v: final(ir.fold(fold, before(v))), [source], [target], sizes, size)
+            return
+        if fold.startswith("arg"):
+            raise NotImplementedError(f"[{self.record.name}] needs one reduced dimension")
+        extra = [n for n, _ in reversed(rest)]
+        partial = self._partials(fold, before, x, [*sizes, *extra], blocks + (left > 0))
+        counts = [(blocks, chunk, 0)] if blocks else []
+        counts += [(1, left, blocks)] if left else []
+        for many, length, first in counts:
+            source = self._source(x, (sizes, steps), [*reversed(rest), (many, chunk * step),
+                                                      (length, step)], first * chunk * step)
+            part = partial.seen((tuple([*sizes, *extra, many]),
+                                 partial.spec.strides, first)).as_rows()
+            self.rows(lambda v: ir.fold(fold, before(v)), [source], [part],
+                      [*sizes, *extra, many], length)
+        flat = math.prod(extra) * (blocks + (left > 0))
+        self._reduce(fold, lambda v: v, final, replace(partial, row=False),
+                     (sizes, [s * flat for s in _row_major(sizes)]), [(flat, 1)], target)
+
+    def _partials(self, fold: str, before: Any, x: Ref, sizes: list[int], blocks: int) -> Ref:
+        sample = ir.fold(fold, before(ir.load(0, x.spec.dtype)))
+        return self.temporary((*sizes, blocks), sample.dtype)
+
+    @staticmethod
+    def _source(x: Ref, outer: tuple[list[int], list[int]], inner: list[tuple[int, int]],
+                beyond: int) -> Ref:
+        shape = (*outer[0], *(n for n, _ in inner))
+        strides = (*outer[1], *(s for _, s in inner))
+        return x.seen((shape, strides, beyond))
+
+    # ---- the plan ------------------------------------------------------------------------
+
+    def raw(self, address: int, words: Sequence[int], pointers: Sequence[tuple[int, Ref]],
+            total: int, grain: int, name: str,
+            numbers: tuple[tuple[int, int, str], ...] = ()) -> None:
+        """A launch of a machine function that is not a stage (products)."""
+        self._pending.append((address, array("q", words), [
+            (word, r.slot, r.beyond * r.spec.dtype.itemsize) for word, r in pointers
+        ], numbers, total, grain, name))
+
+    def finish(self) -> Plan:
+        """Number the slots: operands, results, temporaries, error cell."""
+        results = 1 if self.inplace_target is not None else len(self.results)
+        base = {1: self.operands, 2: self.operands + results,
+                3: self.operands + results + len(self.temporaries)}
+
+        def slot(s: int) -> int:
+            return s if s < 1000 else base[s // 1000] + (s % 1000 if s < 3000 else 0)
+
+        launches = tuple(
+            Launch(address, words, tuple((w, slot(s), b + (8 * (s % 1000) if s >= 3000 else 0))
+                                         for w, s, b in pointers), numbers, total, grain, name)
+            for address, words, pointers, numbers, total, grain, name in self._pending)
+        plan = Plan(self.record, self.values, self.operands, tuple(self.results),
+                    tuple(self.temporaries), launches, self.view,
+                    self.inplace_target is not None)
+        if self.raisers:
+            raisers = list(self.raisers)
+            plan.checks = len(raisers)
+            plan.on_check = lambda cells: _raise(raisers, cells)
+        return plan
+
+
+def _raise(raisers: list[Callable[[int], None]], cells: list[int]) -> None:
+    for fail, cell in zip(raisers, cells, strict=True):
+        if cell:
+            fail(cell - 1)
+    raise RuntimeError("[launch] a kernel reported an error that its record does not explain")
+
+
+def _row_major(sizes: Sequence[int]) -> list[int]:
+    from ..core.spec import contiguous_strides
+
+    return list(contiguous_strides(tuple(sizes)))
+
+
+def _squeezed(out: Spec, outer: Sequence[int]) -> tuple[int, ...]:
+    """The result's strides without the dimensions that `keepdim` kept."""
+    if out.ndim == len(outer):
+        return out.strides
+    return tuple(_row_major(outer))
+
+
+def _storage_order(shape: tuple[int, ...], strides: Sequence[int]) -> list[int]:
+    """Dimensions from outermost to innermost in memory (stable)."""
+    return sorted(range(len(shape)), key=lambda d: -strides[d] if shape[d] != 1 else 0) \
+        if any(strides[d] < strides[d + 1] for d in range(len(shape) - 1)) \
+        else list(range(len(shape)))
+
+
+def _grain(stage: Stage, size: int) -> int:
+    work = operations(stage)
+    return max(2048, 32768 // (1 + work // 8))
+
+
+def _row_variant(stage: Stage, refs: Sequence[Ref], inner: Sequence[int], sizes: Sequence[int],
+                 steps: Sequence[Sequence[int]], size: int) -> Variant:
+    """Lanes over the innermost outer dimension where that one is contiguous and the axis not."""
+    if not sizes or sizes[0] < 8 or any(s and s[0] not in (0, 1) for s in steps):
+        return GENERAL
+    if not any(not r.row and i not in (0, 1) for r, i in zip(refs, inner, strict=True)):
+        return GENERAL
+    pattern = "".join("c" if s[0] == 1 else "0" for s in steps)
+    if any(b.output and p == "0" for b, p in zip(stage.buffers, pattern, strict=True)):
+        return GENERAL
+    return Variant(pattern, columns=True)

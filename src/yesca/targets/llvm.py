@@ -1,0 +1,379 @@
+"""Stages of the loop IR as LLVM text.
+
+One stage is one function `void symbol(ptr words, i64 lo, i64 hi)`. Its words, 8 bytes each:
+
+    pointers of the buffers | arguments | inner size | inner strides | rank |
+    per outer dimension, innermost first: size, strides                (all strides in bytes)
+
+flat     [lo, hi) are points; the inner size counts the innermost, contiguous-most dimension
+rows     [lo, hi) are rows; the inner axis is folded, scanned or mapped for each
+table    [lo, hi) are rows of a table: arguments | address of the table; a row holds the pointers
+         and a count of elements (multi-tensor kernels)
+
+`Variant` says what the text may assume: nothing ("general", with a fast branch for contiguous
+data), a pattern of inner strides, or "columns": a rows stage whose lanes run over the innermost
+outer dimension. Loop counters and accumulators live in allocas; LLVM makes registers of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..core.dtypes import DType, bool_, float32, float64, int64
+from ..loops.ir import Expr, Stage, Store, walk
+from .llvm_folds import Fold, emit_scan
+from .llvm_values import (
+    Text, Value, literal, memory_type, operation, scalar_type, splat, vector_type,
+)
+
+LANES = 16
+WIDE = 64
+CHEAP = 8  # operations in a folded body up to which 64 lanes at a time pay
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What the machine code may assume of the layout.
+
+    pattern: per buffer "c" (stride of one item), "0" (stride zero) or "g" (any); empty: general.
+    columns: the pattern is that of the innermost outer dimension, over which the lanes run.
+    """
+
+    pattern: str = ""
+    columns: bool = False
+
+
+GENERAL = Variant()
+
+
+class Frame:
+    """Values known at one loop level; what does not vary here is found in the level above."""
+
+    def __init__(self, parent: Frame | None, inner: bool, lanes: int = 1,
+                 mask: str | None = None) -> None:
+        self.parent = parent
+        self.inner = inner
+        self.lanes = lanes
+        self.mask = mask
+        self.index = ""  # scalar i64: the inner index of lane 0
+        self.point = ""  # scalar i64: the linear index of the point
+        self.values: dict[Expr, Value] = {}
+        self.address: Callable[[int], tuple[str, bool]] | None = None
+
+
+class StageText:
+    """Writes one stage."""
+
+    def __init__(self, stage: Stage, symbol: str, variant: Variant) -> None:
+        self.stage = stage
+        self.symbol = symbol
+        self.variant = variant
+        self.text = Text()
+        self.allocas: list[str] = []
+        self.buffers = len(stage.buffers)
+        self.arguments = len(stage.arguments)
+        self.varying = _varying(stage)
+        self.entry = Frame(None, False)
+
+    # ---- words ---------------------------------------------------------------------------
+
+    def word(self, index: int | str, kind: str = "i64") -> str:
+        place = self.text.let(f"getelementptr i64, ptr %w, i64 {index}")
+        return self.text.let(f"load {kind}, ptr {place}")
+
+    def read_header(self) -> None:
+        stage, text = self.stage, self.text
+        if stage.kind == "table":
+            base = 0
+        else:
+            self.pointers = [self.word(b, "ptr") for b in range(self.buffers)]
+            base = self.buffers
+        for slot, dtype in enumerate(stage.arguments):
+            self.entry.values[Expr_argument(slot, dtype)] = self.argument(base + slot, dtype)
+        base += self.arguments
+        if stage.kind == "table":
+            self.table = self.word(base, "ptr")
+            return
+        self.size = self.word(base)
+        self.strides = [self.word(base + 1 + b) for b in range(self.buffers)]
+        self.rank = self.word(base + 1 + self.buffers)
+        self.dims = text.let(f"getelementptr i64, ptr %w, i64 {base + 2 + self.buffers}")
+
+    def argument(self, word: int, dtype: DType) -> Value:
+        if dtype.is_floating_point:
+            wide = Value(self.word(word, "double"), float64)
+            if dtype is float32:
+                return Value(self.text.let(f"fptrunc {wide.typed} to float"), float32)
+            return wide
+        value = self.word(word)
+        if dtype is bool_:
+            return Value(self.text.let(f"icmp ne i64 {value}, 0"), dtype)
+        if dtype.itemsize < 8:
+            value = self.text.let(f"trunc i64 {value} to {scalar_type(dtype)}")
+        return Value(value, dtype)
+
+    # ---- loops ---------------------------------------------------------------------------
+
+    def alloca(self, kind: str) -> str:
+        name = self.text.fresh("a")
+        self.allocas.append(f"  {name} = alloca {kind}")
+        return name
+
+    def loop(self, start: str, bound: str, step: str, body: Callable[[str], object],
+             parallel: bool = False) -> None:
+        """for i = start; i < bound; i += step (or what `body` returns)."""
+        text = self.text
+        place = self.alloca("i64")
+        head, inside, done = (text.label(s) for s in ("head", "body", "done"))
+        text.line(f"store i64 {start}, ptr {place}")
+        text.line(f"br label %{head}")
+        text.block(head)
+        index = text.let(f"load i64, ptr {place}", "i")
+        more = text.let(f"icmp slt i64 {index}, {bound}")
+        text.line(f"br i1 {more}, label %{inside}, label %{done}")
+        text.block(inside)
+        advance = body(index)
+        following = text.let(f"add nsw i64 {index}, {advance or step}")
+        text.line(f"store i64 {following}, ptr {place}")
+        text.line(f"br label %{head}" + (", !llvm.loop !1" if parallel else ""))
+        text.block(done)
+
+    def branch(self, condition: str, then: Callable[[], object],
+               otherwise: Callable[[], object] | None = None) -> None:
+        text = self.text
+        yes, no, end = (text.label(s) for s in ("yes", "no", "end"))
+        text.line(f"br i1 {condition}, label %{yes}, label %{no}")
+        text.block(yes)
+        then()
+        text.line(f"br label %{end}")
+        text.block(no)
+        if otherwise is not None:
+            otherwise()
+        text.line(f"br label %{end}")
+        text.block(end)
+
+    def smaller(self, a: str, b: str) -> str:
+        less = self.text.let(f"icmp slt i64 {a}, {b}")
+        return self.text.let(f"select i1 {less}, i64 {a}, i64 {b}")
+
+    def bases(self, row: str) -> list[str]:
+        """The buffers' addresses at an outer index, decomposed by the run-time sizes."""
+        text, count = self.text, self.buffers
+        places = [self.alloca("ptr") for _ in range(count)]
+        rest = self.alloca("i64")
+        for place, pointer in zip(places, self.pointers, strict=True):
+            text.line(f"store ptr {pointer}, ptr {place}")
+        text.line(f"store i64 {row}, ptr {rest}")
+
+        def dimension(d: str) -> None:
+            at = text.let(f"mul i64 {d}, {count + 1}")
+            here = text.let(f"getelementptr i64, ptr {self.dims}, i64 {at}")
+            size = text.let(f"load i64, ptr {here}")
+            left = text.let(f"load i64, ptr {rest}")
+            quotient = text.let(f"udiv i64 {left}, {size}")
+            index = text.let(f"sub i64 {left}, {text.let(f'mul i64 {quotient}, {size}')}")
+            text.line(f"store i64 {quotient}, ptr {rest}")
+            for b, place in enumerate(places):
+                cell = text.let(f"getelementptr i64, ptr {here}, i64 {b + 1}")
+                stride = text.let(f"load i64, ptr {cell}")
+                moved = text.let(f"mul i64 {index}, {stride}")
+                old = text.let(f"load ptr, ptr {place}")
+                text.line(f"store ptr {text.let(f'getelementptr i8, ptr {old}, i64 {moved}')}, "
+                          f"ptr {place}")
+
+        self.loop("0", self.rank, "1", dimension)
+        return [text.let(f"load ptr, ptr {place}", "p") for place in places]
+
+    # ---- expressions ---------------------------------------------------------------------
+
+    def value(self, frame: Frame, node: Expr) -> Value:
+        """The value of an expression at this loop level."""
+        if node.op == "const":
+            return Value(literal(node.attr, node.dtype), node.dtype)
+        level: Frame | None = frame
+        while level is not None:
+            if node in level.values:
+                return level.values[node]
+            level = level.parent
+        home = frame
+        while home.inner and node not in self.varying and home.parent is not None:
+            home = home.parent
+        if node.op == "load":
+            made = self.load(home, node)
+        elif node.op == "coord":
+            made = self.coordinate(home, node.attr)
+        else:
+            args = [self.value(frame, a) for a in node.args]
+            if all(a.lanes == 1 for a in args) and node.args[0].op == "const":
+                args[0] = Value(args[0].text, args[0].dtype)
+            made = operation(self.text, node, args)
+        home.values[node] = made
+        return made
+
+    def prepare(self, frame: Frame, roots: list[Expr]) -> None:
+        """Compute in `frame` what the roots need and does not vary on the inner axis."""
+        stack = list(roots)
+        seen: set[Expr] = set()
+        while stack:
+            node = stack.pop()
+            if node in seen or node.op in ("fold", "scan") and node in frame.values:
+                continue
+            seen.add(node)
+            if node not in self.varying:
+                self.value(frame, node)
+            elif node.op != "scan":
+                stack.extend(node.args)
+
+    def coordinate(self, frame: Frame, axis: str) -> Value:
+        text = self.text
+        start = frame.index if axis == "inner" else frame.point
+        if frame.lanes == 1 or (axis == "inner" and self.variant.columns):
+            return Value(start, int64)
+        steps = ", ".join(f"i64 {k}" for k in range(frame.lanes))
+        base = splat(text, Value(start, int64), frame.lanes)
+        return Value(text.let(f"add {base.typed}, <{steps}>"), int64, frame.lanes)
+
+    def place(self, frame: Frame, buffer: int, offset: Expr | None) -> tuple[str, bool]:
+        assert frame.address is not None
+        pointer, vector = frame.address(buffer)
+        if offset is not None:
+            size = self.stage.buffers[buffer].dtype.itemsize
+            shift = self.text.let(f"mul i64 {self.value(frame, offset).text}, {size}")
+            pointer = self.text.let(f"getelementptr i8, ptr {pointer}, i64 {shift}")
+        return pointer, vector
+
+    def load(self, frame: Frame, node: Expr) -> Value:
+        text, dtype = self.text, node.dtype
+        pointer, vector = self.place(frame, node.attr, node.args[0] if node.args else None)
+        lanes = frame.lanes if vector else 1
+        kind = vector_type(memory_type(dtype), lanes)
+        group = "" if self.stage.kind == "rows" else ", !llvm.access.group !0"
+        if frame.mask is not None and lanes > 1:
+            suffix = {"half": "f16", "float": "f32", "double": "f64"}.get(
+                memory_type(dtype), memory_type(dtype))
+            name = f"llvm.masked.load.v{lanes}{suffix}.p0"
+            text.declarations.add(
+                f"declare {kind} @{name}(ptr, i32, <{lanes} x i1>, {kind})")
+            raw = text.let(f"call {kind} @{name}(ptr {pointer}, i32 {dtype.itemsize}, "
+                           f"<{lanes} x i1> {frame.mask}, {kind} zeroinitializer)")
+        else:
+            raw = text.let(f"load {kind}, ptr {pointer}, align {dtype.itemsize}{group}")
+        if dtype is bool_:
+            zero = "zeroinitializer" if lanes > 1 else "0"
+            raw = text.let(f"icmp ne {kind} {raw}, {zero}")
+        return Value(raw, dtype, lanes)
+
+    def store(self, frame: Frame, item: Store) -> None:
+        if item.guard is None:
+            self.write(frame, item)
+            return
+        guard = self.value(frame, item.guard)
+        self.value(frame, item.value)
+        if item.offset is not None:
+            self.value(frame, item.offset)
+        self.branch(guard.text, lambda: self.write(frame, item))
+
+    def write(self, frame: Frame, item: Store) -> None:
+        text = self.text
+        dtype = self.stage.buffers[item.buffer].dtype
+        value = self.value(frame, item.value)
+        pointer, vector = self.place(frame, item.buffer, item.offset)
+        lanes = frame.lanes if vector else 1
+        value = splat(text, value, lanes)
+        kind = vector_type(memory_type(dtype), lanes)
+        masked = frame.mask is not None and lanes > 1
+        if item.accumulate:
+            old = self.load_raw(frame, pointer, dtype, lanes)
+            word = "fadd" if dtype.is_floating_point else "add"
+            value = Value(text.let(f"{word} {kind} {old}, {value.text}"), dtype, lanes)
+        raw = value.text
+        if dtype is bool_:
+            raw = text.let(f"zext {value.typed} to {kind}")
+        if masked:
+            suffix = {"half": "f16", "float": "f32", "double": "f64"}.get(
+                memory_type(dtype), memory_type(dtype))
+            name = f"llvm.masked.store.v{lanes}{suffix}.p0"
+            text.declarations.add(f"declare void @{name}({kind}, ptr, i32, <{lanes} x i1>)")
+            text.line(f"call void @{name}({kind} {raw}, ptr {pointer}, i32 {dtype.itemsize}, "
+                      f"<{lanes} x i1> {frame.mask})")
+            return
+        group = "" if self.stage.kind == "rows" else ", !llvm.access.group !0"
+        text.line(f"store {kind} {raw}, ptr {pointer}, align {dtype.itemsize}{group}")
+
+    def load_raw(self, frame: Frame, pointer: str, dtype: DType, lanes: int) -> str:
+        kind = vector_type(memory_type(dtype), lanes)
+        if frame.mask is None or lanes == 1:
+            return self.text.let(f"load {kind}, ptr {pointer}, align {dtype.itemsize}")
+        suffix = {"half": "f16", "float": "f32", "double": "f64"}.get(
+            memory_type(dtype), memory_type(dtype))
+        name = f"llvm.masked.load.v{lanes}{suffix}.p0"
+        self.text.declarations.add(f"declare {kind} @{name}(ptr, i32, <{lanes} x i1>, {kind})")
+        return self.text.let(f"call {kind} @{name}(ptr {pointer}, i32 {dtype.itemsize}, "
+                             f"<{lanes} x i1> {frame.mask}, {kind} zeroinitializer)")
+
+    # ---- the function --------------------------------------------------------------------
+
+    def finish(self) -> str:
+        lines = [f"define void @{self.symbol}(ptr %w, i64 %lo, i64 %hi) #0 {{", "entry:"]
+        return "\n".join([*lines, *self.allocas, *self.text.lines, "  ret void", "}"])
+
+
+def Expr_argument(slot: int, dtype: DType) -> Expr:  # noqa: N802 - reads as the node it finds
+    from ..loops.ir import argument
+
+    return argument(slot, dtype)
+
+
+def _varying(stage: Stage) -> set[Expr]:
+    """The expressions that vary along the inner axis."""
+    varying: set[Expr] = set()
+    for node in walk(*stage.roots()):
+        if node.op == "fold":
+            continue
+        own = node.op == "scan" or (node.op == "load" and stage.buffers[node.attr].inner) or (
+            node.op == "coord" and (node.attr == "inner" or stage.kind != "rows"))
+        if own or any(a in varying for a in node.args):
+            varying.add(node)
+    return varying
+
+
+def emit_stage(stage: Stage, symbol: str, variant: Variant = GENERAL) -> tuple[str, set[str]]:
+    """LLVM text of one stage's function, and the declarations that it needs."""
+    from .llvm_stages import write_columns, write_flat, write_rows, write_table
+
+    writer = StageText(stage, symbol, variant)
+    writer.read_header()
+    if stage.kind == "flat":
+        write_flat(writer)
+    elif stage.kind == "table":
+        write_table(writer)
+    elif variant.columns:
+        write_columns(writer)
+    else:
+        write_rows(writer)
+    return writer.finish(), writer.text.declarations
+
+
+FOOTER = """
+attributes #0 = {{ nounwind "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}" }}
+!0 = distinct !{{}}
+!1 = distinct !{{!1, !2, !3}}
+!2 = !{{!"llvm.loop.parallel_accesses", !0}}
+!3 = !{{!"llvm.loop.mustprogress"}}
+"""
+
+
+def emit_module(functions: list[tuple[Stage, str, Variant]], width: int = 512) -> str:
+    """One LLVM module with the functions of several stages."""
+    texts: list[str] = []
+    declarations: set[str] = set()
+    for stage, symbol, variant in functions:
+        body, needs = emit_stage(stage, symbol, variant)
+        texts.append(body)
+        declarations |= needs
+    return "\n".join([*sorted(declarations), *texts, FOOTER.format(width=width)])
+
+
+__all__ = ["GENERAL", "LANES", "WIDE", "Fold", "StageText", "Variant", "emit_module",
+           "emit_scan", "emit_stage"]

@@ -1,0 +1,348 @@
+"""The four loop shapes: flat, table, rows and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..core.dtypes import int64
+from ..loops.ir import Expr, Store, walk
+from .llvm import CHEAP, LANES, WIDE, Frame, StageText
+from .llvm_folds import Fold, emit_scan, neutral
+from .llvm_values import Value, literal, memory_type, scalar_type, splat, vector_type
+
+
+# ---- flat ------------------------------------------------------------------------------------
+
+def write_flat(writer: StageText) -> None:
+    """Points [lo, hi): pieces of the innermost dimension, each a simple loop."""
+    text = writer.text
+    contiguous = _all_contiguous(writer) if not writer.variant.pattern else ""
+    no_rank = text.let(f"icmp eq i64 {writer.rank}, 0")
+
+    def piece(position: str) -> str:
+        row = text.let(f"udiv i64 {position}, {writer.size}")
+        column = text.let(f"sub i64 {position}, {text.let(f'mul i64 {row}, {writer.size}')}")
+        bases = writer.bases(row)
+        room = text.let(f"sub i64 {writer.size}, {column}")
+        left = text.let(f"sub i64 %hi, {position}")
+        count = writer.smaller(room, left)
+        count = text.let(f"select i1 {no_rank}, i64 {left}, i64 {count}")
+        end = text.let(f"add i64 {column}, {count}")
+        shift = text.let(f"sub i64 {position}, {column}")
+        _flat_piece(writer, bases, column, end, shift, contiguous)
+        return count
+
+    writer.loop("%lo", "%hi", "1", piece)
+
+
+def _all_contiguous(writer: StageText) -> str:
+    text = writer.text
+    flag = "true"
+    for stride, buffer in zip(writer.strides, writer.stage.buffers, strict=True):
+        same = text.let(f"icmp eq i64 {stride}, {buffer.dtype.itemsize}")
+        flag = text.let(f"and i1 {flag}, {same}")
+    return flag
+
+
+def _flat_piece(writer: StageText, bases: list[str], start: str, end: str, shift: str,
+                contiguous: str) -> None:
+    if writer.variant.pattern:
+        _flat_loop(writer, bases, start, end, shift, writer.variant.pattern)
+        return
+    count = writer.buffers
+    writer.branch(contiguous,
+                  lambda: _flat_loop(writer, bases, start, end, shift, "c" * count),
+                  lambda: _flat_loop(writer, bases, start, end, shift, "g" * count))
+
+
+def _flat_loop(writer: StageText, bases: list[str], start: str, end: str, shift: str,
+               pattern: str) -> None:
+    text, stage = writer.text, writer.stage
+    outer = Frame(writer.entry, False)
+    outer.address = lambda b: (bases[b], False)
+    for node in walk(*stage.roots()):
+        fixed = node.op == "load" and not node.args and (
+            pattern[node.attr] == "0" or not stage.buffers[node.attr].inner)
+        if fixed:
+            outer.values[node] = writer.load(outer, node)
+
+    def address(index: str) -> Callable[[int], tuple[str, bool]]:
+        def of(b: int) -> tuple[str, bool]:
+            if pattern[b] == "0" or not stage.buffers[b].inner:
+                return bases[b], False
+            if pattern[b] == "c":
+                kind = memory_type(stage.buffers[b].dtype)
+                return text.let(f"getelementptr {kind}, ptr {bases[b]}, i64 {index}"), False
+            step = text.let(f"mul i64 {index}, {writer.strides[b]}")
+            return text.let(f"getelementptr i8, ptr {bases[b]}, i64 {step}"), False
+        return of
+
+    def body(index: str) -> None:
+        frame = Frame(outer, True)
+        frame.index = index
+        frame.point = text.let(f"add i64 {index}, {shift}")
+        frame.address = address(index)
+        _evaluate_then_store(writer, frame, stage.stores)
+
+    ordered = any(s.accumulate or s.offset is not None for s in stage.stores)
+    writer.loop(start, end, "1", body, parallel=not ordered)
+
+
+def _evaluate_then_store(writer: StageText, frame: Frame, stores: tuple[Store, ...]) -> None:
+    """Every value first: an output may be one of the inputs."""
+    for item in stores:
+        writer.value(frame, item.value)
+    for item in stores:
+        writer.store(frame, item)
+
+
+# ---- table -----------------------------------------------------------------------------------
+
+def write_table(writer: StageText) -> None:
+    """Rows [lo, hi) of a table of pointers and counts; each row is a contiguous piece."""
+    text, count = writer.text, writer.buffers
+
+    def row(index: str) -> None:
+        at = text.let(f"mul i64 {index}, {count + 1}")
+        cells = text.let(f"getelementptr i64, ptr {writer.table}, i64 {at}")
+        bases = []
+        for b in range(count):
+            cell = text.let(f"getelementptr i64, ptr {cells}, i64 {b}")
+            bases.append(text.let(f"load ptr, ptr {cell}", "p"))
+        cell = text.let(f"getelementptr i64, ptr {cells}, i64 {count}")
+        size = text.let(f"load i64, ptr {cell}")
+        pattern = "".join("c" if b.inner else "0" for b in writer.stage.buffers)
+        _flat_loop(writer, bases, "0", size, "0", pattern)
+
+    writer.loop("%lo", "%hi", "1", row)
+
+
+# ---- rows ------------------------------------------------------------------------------------
+
+def write_rows(writer: StageText) -> None:
+    """Rows [lo, hi): vector lanes over the inner axis where it is contiguous, else one lane."""
+    text, stage = writer.text, writer.stage
+    ordered = any(n.op == "scan" for n in walk(*stage.roots())) or any(
+        s.accumulate or s.offset is not None or s.guard is not None for s in stage.stores) or any(
+        n.op == "load" and n.args and n in writer.varying for n in walk(*stage.roots()))
+    flag = "true"
+    for stride, buffer in zip(writer.strides, stage.buffers, strict=True):
+        if buffer.inner:
+            same = text.let(f"icmp eq i64 {stride}, {buffer.dtype.itemsize}")
+            flag = text.let(f"and i1 {flag}, {same}")
+
+    def row(index: str) -> None:
+        bases = writer.bases(index)
+
+        def frame() -> Frame:
+            made = Frame(writer.entry, False)
+            made.point = index
+            made.address = lambda b: (bases[b], False)
+            return made
+
+        if ordered:
+            _passes(writer, frame(), lambda f, folds, stores: _scalar_pass(
+                writer, f, bases, folds, stores))
+            return
+        writer.branch(
+            flag,
+            lambda: _passes(writer, frame(), lambda f, folds, stores: _vector_pass(
+                writer, f, bases, folds, stores)),
+            lambda: _passes(writer, frame(), lambda f, folds, stores: _scalar_pass(
+                writer, f, bases, folds, stores)))
+
+    writer.loop("%lo", "%hi", "1", row)
+
+
+def _fold_levels(writer: StageText) -> list[list[Expr]]:
+    """Folds by depth: each level needs only folds of the levels before it."""
+    depth: dict[Expr, int] = {}
+    levels: dict[int, list[Expr]] = {}
+    for node in walk(*writer.stage.roots()):
+        below = max((depth[a] for a in node.args), default=0)
+        depth[node] = below + (node.op == "fold")
+        if node.op == "fold":
+            levels.setdefault(depth[node], []).append(node)
+    return [levels[k] for k in sorted(levels)]
+
+
+Pass = Callable[[Frame, list[Expr], list[Store]], None]
+
+
+def _passes(writer: StageText, frame: Frame, run: Pass) -> None:
+    """One loop over the inner axis per level of folds, one for the stores along it."""
+    for folds in _fold_levels(writer):
+        writer.prepare(frame, [f.args[0] for f in folds])
+        run(frame, folds, [])
+    inner = [s for s in writer.stage.stores if _is_inner(writer, s)]
+    if inner:
+        needed = [e for s in inner for e in (s.value, s.offset, s.guard) if e is not None]
+        writer.prepare(frame, needed)
+        run(frame, [], inner)
+    rest = tuple(s for s in writer.stage.stores if s not in inner)
+    _evaluate_then_store(writer, frame, rest)
+
+
+def _is_inner(writer: StageText, item: Store) -> bool:
+    exprs = [e for e in (item.value, item.offset, item.guard) if e is not None]
+    return writer.stage.buffers[item.buffer].inner or any(e in writer.varying for e in exprs)
+
+
+def _inner_address(writer: StageText, bases: list[str], index: str, vector: bool
+                   ) -> Callable[[int], tuple[str, bool]]:
+    text, stage = writer.text, writer.stage
+
+    def of(b: int) -> tuple[str, bool]:
+        if not stage.buffers[b].inner:
+            return bases[b], False
+        if vector:
+            kind = memory_type(stage.buffers[b].dtype)
+            return text.let(f"getelementptr {kind}, ptr {bases[b]}, i64 {index}"), True
+        step = text.let(f"mul i64 {index}, {writer.strides[b]}")
+        return text.let(f"getelementptr i8, ptr {bases[b]}, i64 {step}"), False
+    return of
+
+
+def _scalar_pass(writer: StageText, frame: Frame, bases: list[str], folds: list[Expr],
+                 stores: list[Store]) -> None:
+    states = [Fold(writer, f, frame.lanes) for f in folds]
+    scans = _scan_states(writer, frame, stores)
+
+    def body(index: str) -> None:
+        inside = Frame(frame, True)
+        inside.index, inside.point = index, frame.point
+        inside.address = _inner_address(writer, bases, index, vector=False)
+        for state in states:
+            state.enter(inside)
+        for node, place in scans:
+            inside.values[node] = emit_scan(writer, node, inside, place)
+        _evaluate_then_store(writer, inside, tuple(stores))
+
+    writer.loop("0", writer.size, "1", body)
+    for fold, state in zip(folds, states, strict=True):
+        frame.values[fold] = state.result(state.current())
+
+
+def _scan_states(writer: StageText, frame: Frame, stores: list[Store]) -> list[tuple[Expr, str]]:
+    roots = [e for s in stores for e in (s.value, s.offset, s.guard) if e is not None]
+    made = []
+    for node in walk(*roots):
+        if node.op == "scan":
+            kind = vector_type(scalar_type(node.dtype), frame.lanes)
+            place = writer.alloca(kind)
+            start = Value(literal(neutral(node.attr, node.dtype), node.dtype), node.dtype)
+            start = splat(writer.text, start, frame.lanes)
+            writer.text.line(f"store {start.typed}, ptr {place}")
+            made.append((node, place))
+    return made
+
+
+def _vector_pass(writer: StageText, frame: Frame, bases: list[str], folds: list[Expr],
+                 stores: list[Store]) -> None:
+    """Full vectors first (wide ones where the body is cheap), then one masked vector."""
+    text = writer.text
+    cheap = sum(n.op not in ("load", "const", "argument", "fold")
+                for n in walk(*[f.args[0] for f in folds], *[s.value for s in stores])
+                if n in writer.varying) <= CHEAP
+    main = WIDE if cheap and folds else LANES
+    tail = [Fold(writer, f, LANES) for f in folds]
+    wide = [Fold(writer, f, main) for f in folds] if main != LANES else tail
+
+    def step(index: str, states: list[Fold], lanes: int, mask: str | None) -> None:
+        inside = Frame(frame, True, lanes, mask)
+        inside.index, inside.point = index, frame.point
+        inside.address = _inner_address(writer, bases, index, vector=True)
+        for state in states:
+            state.enter(inside)
+        _evaluate_then_store(writer, inside, tuple(stores))
+
+    whole = text.let(f"and i64 {writer.size}, {-main}")
+    writer.loop("0", whole, str(main), lambda i: step(i, wide, main, None))
+
+    def last(index: str) -> None:
+        step(index, tail, LANES, _mask(writer, index, writer.size, LANES))
+
+    writer.loop(whole, writer.size, str(LANES), last)
+    for fold, narrow, broad in zip(folds, tail, wide, strict=True):
+        state = narrow.current()
+        if broad is not narrow:
+            extra = broad.current()
+            while extra[0].lanes > LANES:
+                extra = broad.halve(extra)
+            state = narrow.merge(extra, state)
+        frame.values[fold] = narrow.result(state)
+
+
+def _mask(writer: StageText, index: str, bound: str, lanes: int) -> str:
+    """Which lanes lie below the bound."""
+    text = writer.text
+    left = text.let(f"sub i64 {bound}, {index}")
+    limit = splat(text, Value(left, int64), lanes)
+    steps = ", ".join(f"i64 {k}" for k in range(lanes))
+    return text.let(f"icmp ugt {limit.typed}, <{steps}>")
+
+
+# ---- columns ---------------------------------------------------------------------------------
+
+def write_columns(writer: StageText) -> None:
+    """Rows [lo, hi) with lanes over the innermost outer dimension; the inner axis is a loop."""
+    text = writer.text
+    size = text.let(f"load i64, ptr {writer.dims}")
+
+    def piece(position: str) -> str:
+        column = text.let(f"urem i64 {position}, {size}")
+        bases = writer.bases(position)
+        count = writer.smaller(text.let(f"sub i64 {size}, {column}"),
+                               text.let(f"sub i64 %hi, {position}"))
+        whole = text.let(f"and i64 {count}, {-WIDE}")
+        writer.loop("0", whole, str(WIDE),
+                    lambda c: _column_block(writer, bases, position, c, WIDE, None))
+        writer.loop(whole, count, str(LANES), lambda c: _column_block(
+            writer, bases, position, c, LANES, _mask(writer, c, count, LANES)))
+        return count
+
+    writer.loop("%lo", "%hi", "1", piece)
+
+
+def _column_block(writer: StageText, bases: list[str], position: str, column: str, lanes: int,
+                  mask: str | None) -> None:
+    text, stage = writer.text, writer.stage
+    pattern = writer.variant.pattern
+    moved = []
+    for b, base in enumerate(bases):
+        if pattern[b] == "0":
+            moved.append(base)
+            continue
+        kind = memory_type(stage.buffers[b].dtype)
+        moved.append(text.let(f"getelementptr {kind}, ptr {base}, i64 {column}"))
+    frame = Frame(writer.entry, False, lanes, mask)
+    frame.point = text.let(f"add i64 {position}, {column}")
+    frame.address = lambda b: (moved[b], pattern[b] == "c")
+
+    def run(outer: Frame, folds: list[Expr], stores: list[Store]) -> None:
+        states = [Fold(writer, f, lanes) for f in folds]
+        scans = _scan_states(writer, outer, stores)
+
+        def body(index: str) -> None:
+            inside = Frame(outer, True, lanes, mask)
+            inside.index, inside.point = index, outer.point
+
+            def address(b: int) -> tuple[str, bool]:
+                if not stage.buffers[b].inner:
+                    return moved[b], pattern[b] == "c"
+                step = text.let(f"mul i64 {index}, {writer.strides[b]}")
+                place = text.let(f"getelementptr i8, ptr {moved[b]}, i64 {step}")
+                return place, pattern[b] == "c"
+
+            inside.address = address
+            for state in states:
+                state.enter(inside)
+            for node, place in scans:
+                inside.values[node] = emit_scan(writer, node, inside, place)
+            _evaluate_then_store(writer, inside, tuple(stores))
+
+        writer.loop("0", writer.size, "1", body)
+        for fold, state in zip(folds, states, strict=True):
+            outer.values[fold] = state.result(state.current())
+
+    _passes(writer, frame, run)

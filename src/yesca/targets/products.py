@@ -1,0 +1,397 @@
+"""Matrix products: C[b] = floor(alpha * A[b] @ B[b] + beta * D[b]), planned here, computed by kernels.
+
+`plan_product` looks at sizes and strides only and says which kernels to launch, over how many units;
+`product_kernel` gives a kernel's LLVM text. Each element is summed by one thread in one order, so the
+result is the same bits for any number of threads.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, replace
+
+from .products_dot import DOT_WORDS, dot_kernel
+from .products_micro import TILE_WORDS, tile_kernel
+from .products_pack import PACK_WORDS, pack_kernel
+from .products_text import ITEM_BYTES, ProductTarget, compute_dtype, declarations, product_target
+
+__all__ = ["ProductPlan", "Stage", "plan_product", "product_kernel", "product_target"]
+
+CHUNK_FLOPS = 1 << 20  # about 8 µs of one core: smaller pieces are not worth another thread
+CHUNK_BYTES = 1 << 17
+BLOCK_INNER = 384  # steps of K between two visits to C: panels of A and B stay in L1 and L2
+BLOCK_PANELS = 8  # panels of A, and of B, in a full unit: they share L2
+PACK_A_FROM = 512  # columns of C from which a packed A is read often enough
+PACK_B_FROM = 256  # rows of C from which a packed B is read often enough
+DOT_ROWS = 32  # rows of C up to which transposed B is read where it lies, K being long
+SMALL_INNER = 32  # steps of K up to which a product is the writing of C
+TURN_ELEMENTS = 1 << 16  # elements of B that may be transposed by one thread
+ALIGN = 64
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One launch: `kernel` of `dtype` over `units`, at least `grain` of them in a piece, behind a barrier.
+
+    `words` are the parameter words; for each (place, role) of `pointers` the address of that role
+    ("a", "b", "c", "initial" or "scratch") is added to the word, which holds a byte offset.
+    """
+
+    kernel: str
+    dtype: str
+    units: int
+    grain: int
+    words: tuple[int, ...]
+    pointers: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True)
+class ProductPlan:
+    """The launches of one product, and what they cost."""
+
+    stages: tuple[Stage, ...]
+    scratch_bytes: int  # aligned to 64
+    flops: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class _Product:
+    """Sizes and byte strides of one product, and where its operands come from."""
+
+    dtype: str
+    batch: int
+    m: int
+    n: int
+    k: int
+    a: tuple[int, int, int]  # batch, row, inner
+    b: tuple[int, int, int]  # batch, inner, column
+    c: tuple[int, int]  # batch, row
+    d: tuple[int, int] | None  # batch, row
+    alpha: float
+    beta: float
+    floor: float
+    roles: tuple[str, str] = ("a", "b")
+
+    @property
+    def size(self) -> int:
+        return ITEM_BYTES[self.dtype]
+
+    @property
+    def goal(self) -> int:
+        return ITEM_BYTES[compute_dtype(self.dtype)]
+
+
+def product_kernel(kind: str, dtype: str, target: ProductTarget, name: str) -> str:
+    """The LLVM module of one kernel of a plan's stages, its entry called `name`.
+
+    `kind` and `dtype` are those of a `Stage`: "pack", "tile", "row", "dot" or "dots". The entry is `void name(ptr words, i64 lo, i64 hi)`.
+    """
+    if kind == "pack":
+        text = pack_kernel(name, target, dtype)
+    elif kind == "tile":
+        text = tile_kernel(name, target, dtype, target.tile(dtype))
+    elif kind == "row":
+        text = tile_kernel(name, target, dtype, _row_tile(target, dtype))
+    elif kind == "dot":
+        text = dot_kernel(name, target, dtype, (*target.dot_tile(dtype), 1))
+    elif kind == "dots":
+        text = dot_kernel(name, target, dtype, (4, 1, 4 if target.vector_registers >= 32 else 2))
+    else:
+        raise ValueError(f"[product_kernel] no kernel is called {kind!r}")
+    return declarations(text) + text
+
+
+def _row_tile(target: ProductTarget, dtype: str) -> tuple[int, int]:
+    """The micro-tile for few rows: wide, so that B is read in long pieces."""
+    lanes = target.lanes(dtype)
+    if target.mask_registers:
+        return 4, 6 * lanes
+    return (4 if target.vector_registers >= 32 else 2), 4 * lanes
+
+
+def plan_product(
+    dtype: str,
+    batch: int,
+    m: int,
+    n: int,
+    k: int,
+    a_strides: tuple[int, int, int],
+    b_strides: tuple[int, int, int],
+    c_strides: tuple[int, int],
+    *,
+    target: ProductTarget,
+    initial_strides: tuple[int, int] | None = None,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    activation: str = "none",
+) -> ProductPlan:
+    """Plan C[b] = activation(alpha * A[b] @ B[b] + beta * D[b]).
+
+    A is (m, k), B is (k, n), C and D are (m, n) with columns side by side; all strides are bytes. A and
+    B are of `dtype`, C and D of its compute dtype (float64, else float32).
+
+    Parameters
+    ----------
+    a_strides, b_strides : (batch, row, column); a batch stride of 0 repeats one matrix
+    c_strides, initial_strides : (batch, row); D is absent if `initial_strides` is None or beta is 0,
+        it may be C itself, and a row stride of 0 makes it a bias vector
+    activation : "none" or "relu"
+    """
+    floor = {"none": float("-inf"), "relu": 0.0}[activation]
+    if beta == 0:
+        initial_strides = None
+    product = _Product(
+        dtype, batch, m, n, k, tuple(a_strides), tuple(b_strides), tuple(c_strides),
+        initial_strides, alpha, beta, floor,
+    )  # fmt: skip
+    flops = 2 * batch * m * n * k
+    moved = batch * (product.size * (m * k + k * n) + product.goal * m * n)
+    if batch * m * n == 0:
+        return ProductPlan((), 0, flops, moved)
+    stages, scratch = _choose(_simplify(product), target)
+    return ProductPlan(stages, scratch, flops, moved)
+
+
+def _simplify(p: _Product) -> _Product:
+    """Give sizes of 1 the strides that suit, and make rows of batches where the layout allows."""
+    rows = p.m
+    together = p.batch > 1 and p.b[0] == 0 and p.c[0] == rows * p.c[1] and p.a[0] == rows * p.a[1]
+    if together and (p.d is None or p.d[0] == rows * p.d[1]):
+        p = replace(p, batch=1, m=p.batch * rows)
+    a, b = p.a, p.b
+    if p.k == 1:
+        a = (a[0], a[1], p.size if p.m == 1 or a[1] != p.size else a[2])
+        b = (b[0], p.size if p.n == 1 or b[2] != p.size else b[1], b[2])
+    if p.n == 1:
+        b = (b[0], b[1], p.size)
+    if p.m == 1:
+        a = (a[0], p.size, a[2])
+    return replace(p, a=a, b=b)
+
+
+def _choose(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
+    """Pick the kernels."""
+    plain = p.size == p.goal
+    if p.n == 1 and p.a[2] == p.size and (plain or p.b[1] == p.size):
+        return _dots(p)
+    if p.m == 1 and p.b[1] == p.size and (plain or p.a[2] == p.size):
+        return _dots(_turned(p))
+    if plain and p.n == 1 and p.a[1] == p.size and _upright(p):
+        p = _turned(p)
+    few = _row_tile(target, p.dtype)
+    even = target.mask_registers or p.n % few[1] == 0
+    if plain and p.m <= few[0] and p.b[2] == p.size and even:
+        return (_tile_stage(p, "row", few, p.a, p.b),), 0
+    if p.a[2] == p.size and _dot_pays(p, target):
+        return _dot(p, target)
+    return _tiled(p, target)
+
+
+def _dot_pays(p: _Product, target: ProductTarget) -> bool:
+    """Whether dot products cost less than packing B and computing full micro-tiles.
+
+    Both reach the same speed on long K, but a dot product adds its lanes at the end.
+    """
+    lanes = target.lanes(p.dtype)
+    few_columns = p.n <= target.tile(p.dtype)[1] // 2 and p.k >= 4 * lanes
+    if p.b[1] == p.size:
+        return p.m <= 8 or few_columns or p.m * (p.k + 16 * lanes) <= DOT_ROWS * p.k
+    plain = p.size == p.goal and p.batch == 1
+    return plain and few_columns and p.m >= 128 and p.k * p.n <= TURN_ELEMENTS
+
+
+def _dot(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
+    """Dot products; the few columns of a B that lies by rows are laid side by side first."""
+    tile = target.dot_tile(p.dtype)
+    if p.b[1] == p.size:
+        return (_dot_stage(p, "dot", tile),), 0
+    packed = _Packed(p.n, p.k, 1, 1, p.goal)
+    pack = _pack_stage(p, None, (packed, p.roles[1], p.k, 0, p.b[1], p.b[2], 0))
+    p = replace(p, b=(0, p.goal, p.k * p.goal), roles=(p.roles[0], "scratch"))
+    return (pack, _dot_stage(p, "dot", tile)), packed.total
+
+
+def _upright(p: _Product) -> bool:
+    """A single column of C (and of D) that lies as a row would."""
+    return p.c[1] == p.goal and (p.d is None or p.d[1] == p.goal)
+
+
+def _turned(p: _Product) -> _Product:
+    """The same product as its transpose; only for a single row or column."""
+    a = (p.b[0], p.b[2], p.b[1])
+    b = (p.a[0], p.a[2], p.a[1])
+    c, d = (p.c[0], p.goal), p.d and (p.d[0], p.goal)
+    return replace(p, m=p.n, n=p.m, a=a, b=b, c=c, d=d, roles=p.roles[::-1])
+
+
+def _bits(p: _Product, value: float) -> int:
+    """The parameter word of a float of the compute dtype."""
+    if p.goal == 8:
+        return struct.unpack("<q", struct.pack("<d", value))[0]
+    return struct.unpack("<q", struct.pack("<f", value) + bytes(4))[0]
+
+
+def _blocks(p: _Product, tile: tuple[int, int]) -> dict[str, int]:
+    """Cut C into units: full blocks, or smaller ones while there are few and they stay worthwhile."""
+    work = 2 * max(p.k, 1)
+    panels = [-(-p.m // tile[0]), -(-p.n // tile[1])]
+    block = [min(count, BLOCK_PANELS) for count in panels]
+    if p.k <= SMALL_INNER:
+        block = [1, panels[1]]  # write C in the order it lies
+
+    def units() -> int:
+        return p.batch * -(-panels[0] // block[0]) * -(-panels[1] // block[1])
+
+    while units() < 8 and block != [1, 1] and p.k > SMALL_INNER:
+        if work * block[0] * block[1] * tile[0] * tile[1] < 2 * CHUNK_FLOPS:
+            break
+        wider = int(block[1] > 1 and block[1] * 2 >= block[0])
+        block[wider] = -(-block[wider] // 2)
+    counts = [-(-panel // part) for panel, part in zip(panels, block)]
+    block = [-(-panel // count) for panel, count in zip(panels, counts)]  # even blocks
+    return {
+        "block_rows": block[0] * tile[0],
+        "block_columns": block[1] * tile[1],
+        "row_blocks": -(-panels[0] // block[0]),
+        "column_blocks": -(-panels[1] // block[1]),
+    }
+
+
+def _compute_stage(
+    p: _Product, kernel: str, names: tuple, values: dict, roles: tuple[str, str], blocks: dict
+) -> Stage:
+    """A stage whose units are blocks of C."""
+    d = p.d or (0, 0)
+    values = {
+        "c": 0, "d": 0, "a": 0, "b": 0, "rows": p.m, "columns": p.n, "inner": p.k,
+        "c_batch": p.c[0], "c_row": p.c[1], "d_batch": d[0], "d_row": d[1],
+        "alpha": _bits(p, p.alpha), "beta": _bits(p, p.beta), "floor": _bits(p, p.floor),
+        **blocks, **values,
+    }  # fmt: skip
+    pointers = [(0, "c"), (2, roles[0]), (3, roles[1])] + [(1, "initial")] * (p.d is not None)
+    units = p.batch * blocks["row_blocks"] * blocks["column_blocks"]
+    cost = 2 * p.batch * p.m * p.n * max(p.k, 8) // units
+    grain = max(1, min(units, CHUNK_FLOPS // cost))
+    words = tuple(values[name] for name in names)
+    dtype = p.dtype if kernel in ("dot", "dots") else compute_dtype(p.dtype)
+    return Stage(kernel, dtype, units, grain, words, tuple(pointers))
+
+
+def _dots(p: _Product) -> tuple[tuple[Stage, ...], int]:
+    """A matrix with K side by side times one column, packed first if its elements lie apart."""
+    if p.b[1] == p.size:
+        return (_dot_stage(p, "dots", (4, 1)),), 0
+    packed = _Packed(p.k, 1, p.batch if p.b[0] else 1, 1, p.goal)
+    pack = _pack_stage(p, None, (packed, p.roles[1], p.n, p.b[0], p.b[2], p.b[1], 0))
+    p = replace(p, b=(packed.batch_stride, p.size, p.size), roles=(p.roles[0], "scratch"))
+    return (pack, _dot_stage(p, "dots", (4, 1))), packed.total
+
+
+def _dot_stage(p: _Product, kernel: str, tile: tuple[int, int]) -> Stage:
+    """The stage of a dot kernel."""
+    values = {"a_row": p.a[1], "a_batch": p.a[0], "b_column": p.b[2], "b_batch": p.b[0]}
+    step = (tile[0] * 4, tile[1] * 4) if tile[1] > 1 else (tile[0] * 8, 1)
+    return _compute_stage(p, kernel, DOT_WORDS, values, p.roles, _blocks(p, step))
+
+
+def _tile_stage(p: _Product, kernel: str, tile: tuple[int, int], a: tuple, b: tuple) -> Stage:
+    """The stage of a tile kernel over plain operands."""
+    values = {
+        "a_batch": a[0], "a_row": a[1], "a_inner": a[2], "a_panel": tile[0] * a[1],
+        "b_batch": b[0], "b_inner": b[1], "b_panel": tile[1] * b[2],
+        "a_ahead": _ahead(a[2]), "b_ahead": _ahead(b[1]),
+    }  # fmt: skip
+    whole = kernel == "row"
+    values["block_inner"] = max(1, p.k) if whole else _block_inner(p.k)
+    return _compute_stage(p, kernel, TILE_WORDS, values, p.roles, _blocks(p, tile))
+
+
+def _ahead(stride: int) -> int:
+    """Bytes to prefetch ahead of a step: less where steps lie far apart, as they share cache sets."""
+    return stride * (16 if stride <= 256 else 4)
+
+
+def _block_inner(k: int) -> int:
+    """Equal blocks of K near the best size, in sixteens."""
+    count = max(1, (k + BLOCK_INNER // 2) // BLOCK_INNER)
+    return max(16, -(--(-k // count) // 16) * 16)
+
+
+@dataclass(frozen=True)
+class _Packed:
+    """The layout of a packed operand: panels of `width` lanes, each of `inner` steps."""
+
+    inner: int
+    width: int
+    batches: int
+    panels: int
+    size: int
+
+    @property
+    def panel_stride(self) -> int:
+        """Bytes from panel to panel: one line more than a round number, to spread over cache sets."""
+        return -(-self.inner * self.width * self.size // ALIGN) * ALIGN + ALIGN
+
+    @property
+    def batch_stride(self) -> int:
+        return self.panels * self.panel_stride if self.batches > 1 else 0
+
+    @property
+    def total(self) -> int:
+        return self.batches * self.panels * self.panel_stride
+
+
+def _pack_stage(p: _Product, *operands: tuple | None) -> Stage:
+    """The stage that packs A, B or both: (layout, role, lanes, batch, lane, inner stride, offset)."""
+    words, pointers, units, total = [], [], 0, 0
+    chunk = 256
+    for operand in operands:
+        if operand is None:
+            words += [0] * len(PACK_WORDS)
+            continue
+        packed, role, lanes, batch_stride, lane_stride, inner_stride, offset = operand
+        chunks = -(-packed.inner // chunk)
+        count = packed.batches * packed.panels * chunks
+        values = {
+            "source": 0, "goal": offset, "units": count, "lanes": lanes, "inner": packed.inner,
+            "lane_stride": lane_stride, "inner_stride": inner_stride, "batch_stride": batch_stride,
+            "width": packed.width, "panels": packed.panels, "panel_stride": packed.panel_stride,
+            "goal_batch": packed.batch_stride, "chunks": chunks, "chunk_inner": chunk,
+        }  # fmt: skip
+        pointers += [(len(words), role), (len(words) + 1, "scratch")]
+        words += [values[name] for name in PACK_WORDS]
+        units += count
+        total += packed.total
+    grain = max(1, min(units, CHUNK_BYTES * units // max(total, 1)))
+    return Stage("pack", p.dtype, units, grain, tuple(words), tuple(pointers))
+
+
+def _tiled(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
+    """Micro-tiles, with A or B packed where it pays or where the kernel cannot read them in place."""
+    rows, columns = tile = target.tile(p.dtype)
+    plain = p.size == p.goal
+    a, b, roles, scratch = p.a, p.b, list(p.roles), 0
+    even = target.mask_registers or p.n % columns == 0
+    operands: list = [None, None]
+    offsets = [0, 0]
+    strides = {}
+    if not plain or p.n > PACK_A_FROM:
+        packed = _Packed(p.k, rows, p.batch if a[0] else 1, -(-p.m // rows), p.goal)
+        operands[0] = (packed, roles[0], p.m, a[0], a[1], a[2], 0)
+        scratch, roles[0] = packed.total, "scratch"
+        strides["a_panel"] = packed.panel_stride
+        a = (packed.batch_stride, p.goal, rows * p.goal)
+    if not plain or b[2] != p.size or not even or p.m > PACK_B_FROM:
+        packed = _Packed(p.k, columns, p.batch if b[0] else 1, -(-p.n // columns), p.goal)
+        operands[1] = (packed, roles[1], p.n, b[0], b[2], b[1], scratch)
+        offsets[1], roles[1] = scratch, "scratch"
+        scratch += packed.total
+        strides["b_panel"] = packed.panel_stride
+        b = (packed.batch_stride, columns * p.goal, p.goal)
+    stage = _tile_stage(replace(p, roles=tuple(roles)), "tile", tile, a, b)
+    words = dict(zip(TILE_WORDS, stage.words)) | strides
+    words["b"] = offsets[1]
+    stage = replace(stage, words=tuple(words.values()))
+    packs = (_pack_stage(p, *operands),) if any(operands) and p.k else ()
+    return (*packs, stage), scratch

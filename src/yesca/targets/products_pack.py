@@ -1,0 +1,172 @@
+"""The pack kernel: copies A and B, whatever their strides, into panels a micro-kernel reads in order.
+
+A panel holds `width` lanes (rows of A, or columns of B) for all of K: element (k, lane) lies at
+`k * width + lane`. Half types become float32 on the way. Three ways in, all by run-time strides: lanes
+side by side (copy vectors), K side by side (transpose squares in registers), neither (one by one).
+"""
+
+from __future__ import annotations
+
+from .products_text import ITEM_BYTES, LLVM_TYPE, PLAINEST, Code, ProductTarget, Vectors, widen
+
+# The parameter words of one operand; the kernel takes those of A, then those of B. A unit is one
+# (batch, panel, chunk of K), chunks fastest.
+PACK_WORDS = (
+    "source", "goal", "units",
+    "lanes", "inner", "lane_stride", "inner_stride", "batch_stride",
+    "width", "panels", "panel_stride", "goal_batch", "chunks", "chunk_inner",
+)  # fmt: skip
+PACK = {name: place for place, name in enumerate(PACK_WORDS)}
+
+
+def pack_kernel(name: str, target: ProductTarget, dtype: str) -> str:
+    """The pack kernel of one dtype."""
+    text = _copy(name, target, dtype) + _transpose(name, target, dtype) + _single(name, dtype)
+    code = Code(f"define void @{name}(ptr noalias %words, i64 %lo, i64 %hi) {target.attributes()}")
+    first = code.word("%words", PACK["units"])
+    second = code.at("%words", str(8 * len(PACK_WORDS)))
+    with code.loop("%lo", "%hi", "1") as loop:
+        in_first = code.value(f"icmp slt i64 {loop.index}, {first}")
+        operand = code.value(f"select i1 {in_first}, ptr %words, ptr {second}")
+        before = code.value(f"select i1 {in_first}, i64 0, i64 {first}")
+        _unit(code, name, dtype, operand, code.sub(loop.index, before))
+    return text + code.text()
+
+
+def _unit(code: Code, name: str, dtype: str, operand: str, unit: str) -> None:
+    """Emit one unit: find its part of the operand and choose the way in."""
+    words = {word: code.word(operand, place) for word, place in PACK.items() if place > 1}
+    size = ITEM_BYTES[dtype]
+    goal_size = Vectors(None, PLAINEST, dtype).size
+    panel_batch = code.value(f"udiv i64 {unit}, {words['chunks']}")
+    chunk = code.sub(unit, code.mul(panel_batch, words["chunks"]))
+    batch = code.value(f"udiv i64 {panel_batch}, {words['panels']}")
+    panel = code.sub(panel_batch, code.mul(batch, words["panels"]))
+    start = code.mul(chunk, words["chunk_inner"])
+    lane = code.mul(panel, words["width"])
+    source = code.at(code.word(operand, 0, "ptr"), code.mul(batch, words["batch_stride"]))
+    source = code.at(source, code.mul(lane, words["lane_stride"]))
+    source = code.at(source, code.mul(start, words["inner_stride"]))
+    goal = code.at(code.word(operand, 1, "ptr"), code.mul(batch, words["goal_batch"]))
+    goal = code.at(goal, code.mul(panel, words["panel_stride"]))
+    pitch = code.mul(words["width"], str(goal_size))
+    goal = code.at(goal, code.mul(start, pitch))
+    count = code.smaller(code.sub(words["inner"], start), words["chunk_inner"])
+    lanes = code.smaller(code.sub(words["lanes"], lane), words["width"])
+    side_by_side = code.value(f"icmp eq i64 {words['lane_stride']}, {size}")
+    upright = code.value(f"icmp eq i64 {words['inner_stride']}, {size}")
+    given = f"ptr {goal}, i64 {pitch}, ptr {source}, i64 {{}}, i64 {count}, i64 {lanes}"
+    code.do(f"br i1 {side_by_side}, label %copy, label %other")
+    code.label("copy")
+    code.do(f"call void @{name}_copy({given.format(words['inner_stride'])})")
+    code.do("br label %done")
+    code.label("other")
+    code.do(f"br i1 {upright}, label %upright, label %single")
+    code.label("upright")
+    code.do(f"call void @{name}_transpose({given.format(words['lane_stride'])})")
+    code.do("br label %done")
+    code.label("single")
+    strides = f"{words['lane_stride']}, i64 {words['inner_stride']}, i64 0"
+    code.do(f"call void @{name}_single({given.format(strides)})")
+    code.do("br label %done")
+    code.label("done")
+
+
+_HEADER = "define internal void @{}(ptr %goal, i64 %pitch, ptr %source, {}, "
+_HEADER += "i64 %count, i64 %lanes) noinline {}"
+
+
+def _copy(name: str, target: ProductTarget, dtype: str) -> str:
+    """Lanes side by side: whole vectors, then what is left of the lanes."""
+    code = Code(_HEADER.format(f"{name}_copy", "i64 %stride", target.attributes()))
+    vector = Vectors(code, target, dtype)
+    size, masks = ITEM_BYTES[dtype], target.masked and ITEM_BYTES[dtype] != 2
+    whole = code.value(f"and i64 %lanes, {-vector.lanes}")
+    rest = code.sub("%lanes", whole)
+    mask = vector.mask(rest) if masks else None
+    ragged = code.value(f"icmp ne i64 {rest}, 0")
+    with code.loop("0", "%count", "1") as row:
+        read = code.at("%source", code.mul(row.index, "%stride"))
+        write = code.at("%goal", code.mul(row.index, "%pitch"))
+        with code.loop("0", whole, str(vector.lanes)) as lane:
+            value = vector.read(dtype, code.at(read, code.mul(lane.index, str(size))))
+            vector.store(value, code.at(write, code.mul(lane.index, str(vector.size))))
+        if masks:
+            with code.when(ragged):
+                value = vector.load(code.at(read, code.mul(whole, str(size))), mask)
+                vector.store(value, code.at(write, code.mul(whole, str(vector.size))), mask)
+    if not masks:
+        with code.when(ragged):
+            strides = f"i64 {size}, i64 %stride, i64 {whole}"
+            code.do(
+                f"call void @{name}_single(ptr %goal, i64 %pitch, ptr %source, {strides}, "
+                f"i64 %count, i64 %lanes)"
+            )
+    return code.text()
+
+
+def _transpose(name: str, target: ProductTarget, dtype: str) -> str:
+    """K side by side: squares of vectors transposed in registers; the rest of K one by one."""
+    code = Code(_HEADER.format(f"{name}_transpose", "i64 %stride", target.attributes()))
+    vector = Vectors(code, target, dtype)
+    lanes, size = vector.lanes, ITEM_BYTES[dtype]
+    whole = code.value(f"and i64 %count, {-lanes}")
+    width = code.value(f"udiv i64 %pitch, {vector.size}")
+    last = code.sub("%lanes", "1")
+    with code.loop("0", "%lanes", str(lanes)) as group:
+        pointers = []
+        for place in range(lanes):  # past the last lane: that lane again, its copies are never used
+            lane = code.smaller(code.add(group.index, str(place)), last)
+            pointers.append(code.at("%source", code.mul(lane, "%stride")))
+        room = code.sub(width, group.index)
+        mask = vector.mask(room) if target.masked else None
+        write = code.at("%goal", code.mul(group.index, str(vector.size)))
+        with code.loop("0", whole, str(lanes)) as inner:
+            offset = code.mul(inner.index, str(size))
+            rows = [vector.read(dtype, code.at(pointer, offset)) for pointer in pointers]
+            goal = code.at(write, code.mul(inner.index, "%pitch"))
+            for place, row in enumerate(_square(code, vector, rows)):
+                vector.store(row, code.at(goal, code.mul("%pitch", str(place))), mask)
+    with code.when(code.value(f"icmp ne i64 {whole}, %count")):
+        source = code.at("%source", code.mul(whole, str(size)))
+        goal = code.at("%goal", code.mul(whole, "%pitch"))
+        code.do(
+            f"call void @{name}_single(ptr {goal}, i64 %pitch, ptr {source}, i64 %stride, "
+            f"i64 {size}, i64 0, i64 {code.sub('%count', whole)}, i64 %lanes)"
+        )
+    return code.text()
+
+
+def _square(code: Code, vector: Vectors, rows: list[str]) -> list[str]:
+    """Transpose a square of vectors: swap the off-diagonal blocks, halving the block each time."""
+    lanes, rows = vector.lanes, list(rows)
+    block = lanes // 2
+    while block:
+        upper = [lane + lanes - block if lane & block else lane for lane in range(lanes)]
+        lower = [lane + lanes if lane & block else lane + block for lane in range(lanes)]
+        for place in range(lanes):
+            if not place & block:
+                pair = rows[place], rows[place + block]
+                rows[place] = code.shuffle(vector.kind, *pair, upper)
+                rows[place + block] = code.shuffle(vector.kind, *pair, lower)
+        block //= 2
+    return rows
+
+
+def _single(name: str, dtype: str) -> str:
+    """Any strides, one element at a time, from lane %first on."""
+    strides = "i64 %lane_stride, i64 %stride, i64 %first"
+    code = Code(_HEADER.format(f"{name}_single", strides, "nounwind"))
+    vector = Vectors(code, PLAINEST, dtype)
+    size = ITEM_BYTES[dtype]
+    with code.loop("0", "%count", "1") as row:
+        read = code.at("%source", code.mul(row.index, "%stride"))
+        write = code.at("%goal", code.mul(row.index, "%pitch"))
+        with code.loop("%first", "%lanes", "1") as lane:
+            item = code.at(read, code.mul(lane.index, "%lane_stride"))
+            value = code.load(LLVM_TYPE[dtype], item, size)
+            if size == 2:
+                value = widen(code, PLAINEST, dtype, value, "", "")
+            goal = code.at(write, code.mul(lane.index, str(vector.size)))
+            code.do(f"store {vector.scalar} {value}, ptr {goal}, align {vector.size}")
+    return code.text()

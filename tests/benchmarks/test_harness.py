@@ -1,0 +1,219 @@
+"""The harness that compares yesca with PyTorch: statistics, verdicts, tables, real processes."""
+
+import ctypes
+import json
+import sys
+
+import pytest
+from benchmarks import machine, report, runner
+from benchmarks.__main__ import main
+from benchmarks.sides import PROCESS, PROGRAMS, Side, SideFailed, Task, make_sides
+from benchmarks.statistics_of_pairs import (
+    Result,
+    Spread,
+    differences,
+    geometric_mean,
+    mean_ratios,
+    ratios,
+)
+from benchmarks.suites import SMALL_OPS, SUITES, Case, Suite
+
+
+def result(figure=(0.4, 0.5, 0.6), control=1.0, limit=0.6, pairs=9, **others):
+    return Result("case", {"yesca": 1e-3}, Spread(*figure), control, limit, pairs, **others)
+
+
+def rounds_of(**seconds):
+    """Rounds of one case: a list of seconds for each side."""
+    return [
+        {side: {"case": values[number]} for side, values in seconds.items()}
+        for number in range(len(next(iter(seconds.values()))))
+    ]
+
+
+# --- statistics -----------------------------------------------------------------------------------
+
+
+def test_quartiles_lie_between_the_values():
+    assert Spread.of([4.0, 1.0, 3.0, 2.0]) == Spread(1.75, 2.5, 3.25)
+    assert Spread.of([7.0]) == Spread(7.0, 7.0, 7.0)
+    with pytest.raises(ValueError, match="at least one"):
+        Spread.of([])
+
+
+def test_ratios_are_taken_within_a_round():
+    slow_then_fast = rounds_of(yesca=[5.0, 1.0], torch=[10.0, 2.0])
+    assert ratios(slow_then_fast, "case", "yesca") == [0.5, 0.5]
+    assert differences(slow_then_fast, "case", "torch", "yesca") == [5.0, 1.0]
+
+
+def test_geometric_mean_of_each_round():
+    assert geometric_mean([0.25, 1.0, 4.0]) == pytest.approx(1.0)
+    rounds = [{"yesca": {"x": 1.0, "y": 1.0}, "torch": {"x": 4.0, "y": 1.0}}]
+    assert mean_ratios(rounds, ["x", "y"], "yesca") == [pytest.approx(0.5)]
+
+
+@pytest.mark.parametrize(
+    ("row", "verdict"),
+    [
+        (result(), "met"),
+        (result(figure=(0.4, 0.5, 0.61)), "missed"),
+        (result(control=1.06), "void"),
+        (result(control=0.94), "void"),
+        (result(limit=None), "-"),
+        (result(pairs=8), "few pairs"),
+        (result(control=1.2, limit=None), "void"),
+    ],
+)
+def test_verdict(row, verdict):
+    assert row.verdict == verdict
+
+
+# --- suites ---------------------------------------------------------------------------------------
+
+
+def test_limits_are_those_of_the_project():
+    assert {case.limit for case in SMALL_OPS.cases} == {0.9}
+    assert SMALL_OPS.mean_limit == 0.5
+    limits = {
+        (name, case.name): case.limit
+        for name, suite in SUITES.items()
+        for case in suite.cases
+        if case.limit is not None and name not in ("small_ops", "large_ops")
+    }
+    assert limits == {
+        ("matmul", "1024 NN"): 1.2,
+        ("matmul", "1024 NT"): 1.2,
+        ("matmul", "1024 TN"): 1.2,
+        ("bigram", "training step"): 0.6,
+        ("mnist", "training step"): 0.6,
+        ("first_step", "first step, warm"): 0.5,
+        ("first_step", "first step, cold"): 3.5,
+        ("import", PROCESS): 0.15,
+    }
+    assert {case.limit for case in SUITES["large_ops"].cases} == {1.1}
+
+
+def test_every_program_of_a_suite_exists():
+    for suite in SUITES.values():
+        programs = [suite.task.program, *(name for _, name in suite.task.substitutes)]
+        for program in filter(None, programs):
+            assert (PROGRAMS / program).is_file()
+
+
+@pytest.mark.parametrize("name", ["small_ops", "bigram", "frameworks"])
+def test_programs_time_every_case_under_yesca(name, run_program):
+    seconds = json.loads(run_program(PROGRAMS / SUITES[name].task.program))
+    assert list(seconds) == [case.name for case in SUITES[name].cases]
+    assert all(0 < value < 10 for value in seconds.values())
+
+
+# --- processes ------------------------------------------------------------------------------------
+
+
+def toy_suite(statement="pass", **others):
+    sides = ("yesca", "torch", "control")
+    task = Task(statements=tuple((side, statement) for side in sides))
+    return Suite("toy", "nothing at all", task, (Case(PROCESS, limit=1e9),), **others)
+
+
+@pytest.fixture
+def sides():
+    return make_sides(sys.executable, None, cache="unused")
+
+
+def test_rounds_interleave_all_sides(sides):
+    seen = []
+    rounds = runner.run_rounds(toy_suite(), sides, 3, 2, seen.append)
+    order = [line.rpartition(", ")[2] for line in seen if "pair" in line]
+    assert order[:3] == ["yesca", "torch", "control"]
+    assert order[3:6] == ["torch", "control", "yesca"]
+    assert [set(found) for found in rounds] == [{"yesca", "torch", "control"}] * 3
+    (row,) = runner.judge(toy_suite(), rounds, None)
+    assert 0.1 < row.figure.median < 10
+    assert row.pairs == 3
+
+
+def test_a_side_that_fails_says_why(sides):
+    with pytest.raises(SideFailed, match=r"yesca: exit code 1\n(.|\n)*ZeroDivisionError"):
+        runner.run_rounds(toy_suite("1 / 0"), sides, 1, 2, lambda text: None)
+
+
+def test_a_missing_case_is_named(sides):
+    suite = toy_suite()
+    other = Suite("toy", "", suite.task, (Case("something else"),))
+    with pytest.raises(SideFailed, match="yesca: no time for something else"):
+        runner.run_rounds(other, sides, 1, 2, lambda text: None)
+
+
+def test_a_program_reports_its_last_line_of_json():
+    task = Task("program.py")
+    assert task.seconds('noise\n{"x": 1}\n{"x": 2}\n', 0.0) == {"x": 2.0}
+    with pytest.raises(SideFailed, match="no line of JSON"):
+        task.seconds("noise\n", 0.0)
+
+
+def test_threads_and_a_cold_cache_reach_the_process(tmp_path):
+    statement = (
+        "import os; assert os.environ['OMP_NUM_THREADS'] == '3';"
+        "assert not os.listdir(os.environ['YESCA_CACHE_DIR'])"
+    )
+    side = Side("torch", (sys.executable,), cold=True)
+    assert side.run(Task(statements=(("torch", statement),)), threads=3)[PROCESS] > 0
+
+
+# --- report ---------------------------------------------------------------------------------------
+
+
+def test_the_table_lines_up():
+    suite = toy_suite(unit="µs")
+    rows = [result(), result(figure=(0.9, 12.0, 13.0), limit=None, shares={"yesca": 0.5})]
+    lines = report.table(suite, rows).splitlines()
+    assert lines[0] == "toy: nothing at all"
+    assert lines[3].split() == ["case", "1000", "0.500", "0.400-0.600", "0.60", "1.000", "-", "met"]
+    column = lines[1].index("figure") + len("figure")
+    assert [line[:column].split()[-1] for line in lines[3:]] == ["0.500", "12.000"]
+    assert "50%" in lines[4]
+
+
+def test_the_conclusion_counts():
+    assert report.conclusion([result(), result(), result(limit=0.1)]) == "2 met, 1 missed"
+    assert report.conclusion([result(control=2.0)]).startswith("1 void; void: PyTorch against")
+
+
+def test_share_of_the_nearer_limit():
+    limits = machine.Limits(flops=100.0, bytes=10.0)
+    assert limits.share(flops=50.0, traffic=1.0, seconds=1.0) == pytest.approx(0.5)
+    assert limits.share(flops=1.0, traffic=8.0, seconds=1.0) == pytest.approx(0.8)
+    assert limits.share(0.0, 0.0, 1.0) is None
+
+
+def test_the_loops_of_the_limits_compute_what_they_say():
+    lanes, engine = machine.compiled_loops()
+    multiply_add, read = machine.loop_functions(engine)
+    starts = range(machine.ACCUMULATORS)
+    assert multiply_add(1) == sum(n * 0.5 + 1.0 for n in starts) * lanes
+    data = (ctypes.c_float * (2 * machine.READERS * lanes))(*[0.5] * 2 * machine.READERS * lanes)
+    first = sum(range(machine.READERS)) * lanes
+    assert read(ctypes.addressof(data), 2) == first + 0.5 * len(data)
+
+
+def test_unknown_suites_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["no_such_suite", "--torch-python", sys.executable])
+    assert "no suite no_such_suite; there are small_ops" in capsys.readouterr().err
+
+
+def test_the_whole_command(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(SUITES, "toy", toy_suite())
+    monkeypatch.setattr("benchmarks.__main__.keep_to_cores", lambda threads: None)
+    monkeypatch.setattr(machine, "measure", lambda threads: machine.Limits(1e12, 1e10))
+    target = tmp_path / "out.json"
+    code = main(["toy", "--torch-python", sys.executable, "--pairs", "1", "--json", str(target)])
+    printed = capsys.readouterr().out
+    assert code == 0
+    assert "at most 1000 GFLOP/s float32 and 10.0 GB/s" in printed
+    assert "toy: nothing at all" in printed
+    stored = json.loads(target.read_text())["suites"]["toy"]
+    assert stored["results"][0]["case"] == PROCESS
+    assert len(stored["rounds"]) == 1
