@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-PACKAGE = __name__.partition(".")[0]
+PACKAGE = (__package__ or "").partition(".")[0]
 
 #: Name on disk -> module here, for what lives in another place than in PyTorch. A name that is
 #: not listed is looked for in the module of the same path, then in the packages around it.
@@ -30,12 +30,13 @@ _PLACES: dict[tuple[str, str], str] = {
     **{
         ("torch._utils", name): "_rebuild"
         for name in (
-            "_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_parameter",
-            "_rebuild_parameter_with_state", "_rebuild_meta_tensor_no_storage",
-            "_rebuild_device_tensor_from_cpu_tensor", "_rebuild_device_tensor_from_numpy",
+            "_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3",
+            "_rebuild_meta_tensor_no_storage", "_rebuild_device_tensor_from_cpu_tensor", "_rebuild_device_tensor_from_numpy",
             "_rebuild_sparse_tensor",
         )
     },
+    ("torch._utils", "_rebuild_parameter"): "nn.parameter",
+    ("torch._utils", "_rebuild_parameter_with_state"): "nn.parameter",
 }
 #: The attribute that holds the object, where it is not the last part of its name.
 _ATTRIBUTES = {"device": "Device", "dtype": "DType"}

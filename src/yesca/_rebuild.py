@@ -14,7 +14,8 @@ from functools import cache
 from typing import Any
 
 from . import _storage_access as access
-from ._global_names import resolve
+
+_EMPTY = object()
 
 # --- rebuilding ------------------------------------------------------------------------------
 
@@ -83,19 +84,6 @@ def _with_metadata(tensor: Any, metadata: dict[str, bool]) -> Any:
     return tensor
 
 
-def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:
-    parameter: Any = resolve("torch.nn.parameter", "Parameter")
-    made = parameter(data, requires_grad)
-    if backward_hooks:
-        made._backward_hooks = backward_hooks
-    return made
-
-
-def _rebuild_parameter_with_state(data: Any, requires_grad: bool, backward_hooks: Any,
-                                  state: Any) -> Any:
-    return _set_state(_rebuild_parameter(data, requires_grad, backward_hooks), state)
-
-
 def _rebuild_meta_tensor_no_storage(dtype: Any, size: tuple[int, ...], stride: tuple[int, ...],
                                     requires_grad: bool) -> Any:
     from . import functional as ops
@@ -160,15 +148,6 @@ def reduce_tensor(tensor: Any, protocol: int = 2) -> tuple[Any, ...]:
     return _rebuild_from_type_v2, (func, type(tensor), args, state)
 
 
-def reduce_parameter(parameter: Any, protocol: int = 2) -> tuple[Any, ...]:
-    """`Parameter.__reduce_ex__`: the data as a plain tensor, its flag and its attributes."""
-    state = _get_state(parameter)
-    args = (parameter.data, parameter.requires_grad, OrderedDict())
-    if not state:
-        return _rebuild_parameter, args
-    return _rebuild_parameter_with_state, (*args, state)
-
-
 def _reduce_data(tensor: Any) -> tuple[Any, tuple[Any, ...]]:
     _warn_of_hooks(tensor)
     dtype, size, stride = tensor.dtype, tuple(tensor.size()), tuple(tensor.stride())
@@ -213,8 +192,14 @@ def _get_state(tensor: Any) -> Any:
     if cls.__getstate__ is not object.__getstate__:  # type: ignore[attr-defined]
         return tensor.__getstate__()
     attributes = getattr(tensor, "__dict__", None) or None
-    slots = {name: getattr(tensor, name) for name in _own_slots(cls) if hasattr(tensor, name)}
+    slots = _slots_of(tensor)
     return (attributes, slots) if slots else attributes
+
+
+def _slots_of(tensor: Any) -> dict[str, Any]:
+    """The slots of classes below Tensor that are filled."""
+    slots = {name: getattr(tensor, name, _EMPTY) for name in _own_slots(type(tensor))}
+    return {name: value for name, value in slots.items() if value is not _EMPTY}
 
 
 def _own_slots(cls: type) -> list[str]:
@@ -263,9 +248,8 @@ def deepcopy_tensor(tensor: Any, memo: dict[int, Any]) -> Any:
         made.requires_grad_()
     if tensor.grad is not None:
         made.grad = copy.deepcopy(tensor.grad, memo)
-    for name in _own_slots(type(tensor)):
-        if hasattr(tensor, name):
-            setattr(made, name, copy.deepcopy(getattr(tensor, name), memo))
+    for name, value in _slots_of(tensor).items():
+        setattr(made, name, copy.deepcopy(value, memo))
     attributes = getattr(tensor, "__dict__", None)
     if attributes:
         made.__dict__.update(copy.deepcopy(attributes, memo))

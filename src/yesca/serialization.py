@@ -24,6 +24,7 @@ from ._checkpoint.saving import archive_name, check_parent, save_legacy, save_zi
 from ._checkpoint.storage_types import StorageType
 from ._checkpoint.tar import is_tar, load_tar
 from ._checkpoint.zip_reader import ZipReader
+from .base import settings
 
 __all__ = [
     "LoadEndianness",
@@ -122,8 +123,7 @@ def load(f: FileLike, map_location: Any = None, pickle_module: Any = None, *,
         pickle.UnpicklingError: with `weights_only`, the file asks for more than is allowed.
         RuntimeError: the file is damaged, or names a device that is not there.
     """
-    if weights_only is None:
-        weights_only = pickle_module is None
+    weights_only = _settled(weights_only, pickle_module)
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if weights_only and pickle_load_args:
@@ -144,6 +144,22 @@ def load(f: FileLike, map_location: Any = None, pickle_module: Any = None, *,
             if not weights_only:
                 raise
             raise pickle.UnpicklingError(weights_only_failed(str(error))) from None
+
+
+def _settled(weights_only: bool | None, pickle_module: Any) -> bool:
+    """What `weights_only` means, with the two environment variables that override it."""
+    force, forbid = settings.FORCE_WEIGHTS_ONLY.get(), settings.FORCE_NO_WEIGHTS_ONLY.get()
+    if force and forbid:
+        raise RuntimeError("Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or "
+                           "`TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set.")
+    if force:
+        return True
+    if weights_only is None and forbid:
+        warnings.warn("Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the "
+                      "`weights_only` argument was not explicitly passed to `torch.load`, forcing "
+                      "weights_only=False.", UserWarning, stacklevel=3)
+        return False
+    return pickle_module is None if weights_only is None else weights_only
 
 
 def _load(file: Any, source: FileLike, map_location: Any, reader: Any, mapping: bool,
