@@ -199,7 +199,7 @@ def _storages(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> list[
     if plan.meta:
         return [UntypedStorage._wrap(0, s.nbytes, None, 0, META) for s in plan.results]
     if _launch is None:
-        from ..runtime.launch import launch as _launch
+        from ..runtime.threads import launch as _launch
     return run_plan(plan, tensors, scalars, _launch)
 
 

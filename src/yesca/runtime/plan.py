@@ -12,10 +12,10 @@ from array import array
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core import registry
 from ..core.devices import CPU
 from ..core.spec import Spec
 from ..core.storage import UntypedStorage
+from . import memory
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Plan:
 
 def new_storage(nbytes: int) -> UntypedStorage:
     """A storage of the allocator's memory."""
-    address, owner = registry.allocate(nbytes)
+    address, owner = memory.allocate(nbytes)
     return UntypedStorage._wrap(address, nbytes, owner, 0)
 
 
