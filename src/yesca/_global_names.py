@@ -31,8 +31,8 @@ _PLACES: dict[tuple[str, str], str] = {
         ("torch._utils", name): "_rebuild"
         for name in (
             "_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3",
-            "_rebuild_meta_tensor_no_storage", "_rebuild_device_tensor_from_cpu_tensor", "_rebuild_device_tensor_from_numpy",
-            "_rebuild_sparse_tensor",
+            "_rebuild_meta_tensor_no_storage", "_rebuild_device_tensor_from_cpu_tensor",
+            "_rebuild_device_tensor_from_numpy", "_rebuild_sparse_tensor",
         )
     },
     ("torch._utils", "_rebuild_parameter"): "nn.parameter",

@@ -41,8 +41,9 @@ def _rebuild_tensor_v3(storage: access.TypedBytes, storage_offset: int, size: tu
         tensor = _with_metadata(tensor, metadata)  # type: ignore[arg-type]
         if requires_grad:
             tensor.requires_grad_()
-    if backward_hooks:  # only in files of PyTorch 0.3 and older; today hooks are not saved
-        tensor._backward_hooks = backward_hooks
+    # Only files of PyTorch 0.3 and older have hooks; today they are not saved.
+    for hook in dict(backward_hooks or {}).values():
+        tensor.register_hook(hook)
     return tensor
 
 
@@ -126,7 +127,8 @@ def _rebuild_from_type_v2(func: Any, new_type: type, args: tuple[Any, ...], stat
     tensor = func(*args)
     if type(tensor) is not new_type:
         tensor = tensor.as_subclass(new_type)
-    if new_type.__setstate__ is not _tensor_class().__setstate__:  # type: ignore[attr-defined]
+    own = getattr(new_type, "__setstate__", None)
+    if own is not getattr(_tensor_class(), "__setstate__", None):
         tensor.__setstate__(state)
         return tensor
     return _set_state(tensor, state)
@@ -155,24 +157,15 @@ def _reduce_data(tensor: Any) -> tuple[Any, tuple[Any, ...]]:
         return _rebuild_meta_tensor_no_storage, (dtype, size, stride, tensor.requires_grad)
     untyped = tensor.untyped_storage()
     common = (tensor.storage_offset(), size, stride, tensor.requires_grad, OrderedDict())
-    metadata = _metadata(tensor)
+    metadata = access.lazy_flags(tensor)
     extra = (metadata,) if metadata else ()
     if access.storage_name(dtype) is None:
         return _rebuild_tensor_v3, (untyped, *common, dtype, *extra)
     return _rebuild_tensor_v2, (access.TypedBytes(untyped, dtype), *common, *extra)
 
 
-def _metadata(tensor: Any) -> dict[str, bool]:
-    metadata = {}
-    if tensor.is_conj():
-        metadata["conj"] = True
-    if tensor.is_neg():
-        metadata["neg"] = True
-    return metadata
-
-
 def _warn_of_hooks(tensor: Any) -> None:
-    for hook in (tensor._backward_hooks or {}).values():
+    for hook in access.gradient_hooks(tensor):
         if not getattr(hook, "__torch_serialize_ignore__", False):
             warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is "
                           "expected, you can decorate the function with "
@@ -205,26 +198,43 @@ def _slots_of(tensor: Any) -> dict[str, Any]:
 def _own_slots(cls: type) -> list[str]:
     if cls is _tensor_class():
         return []
-    inherited = _engine_slots()
-    return [name for name in copyreg._slotnames(cls) if name not in inherited]  # type: ignore[attr-defined]
+    return [name for name in _slot_names(cls) if name not in _engine_slots()]
 
 
 @cache
 def _engine_slots() -> frozenset[str]:
-    return frozenset(copyreg._slotnames(_tensor_class()))  # type: ignore[attr-defined]
+    return frozenset(_slot_names(_tensor_class()))
+
+
+def _slot_names(cls: type) -> list[str]:
+    return copyreg._slotnames(cls)  # type: ignore[attr-defined, no-any-return]
 
 
 def _set_state(tensor: Any, state: Any) -> Any:
-    attributes, slots = state if isinstance(state, tuple) else (state, None)
-    engine = _engine_slots()
-    for part in (attributes, slots):
-        for name, value in (part or {}).items():
-            if name in engine:
-                # A file must not move a tensor to memory that is not its own.
-                raise RuntimeError(f"the state of a saved tensor has {name!r}, which is not an "
-                                   "attribute that can be set; the file is corrupt")
+    check_state(state)
+    for part in _parts(state):
+        for name, value in part.items():
             setattr(tensor, name, value)
     return tensor
+
+
+def _parts(state: Any) -> list[dict[str, Any]]:
+    """Attributes and filled slots, as `_get_state` put them."""
+    parts = state if isinstance(state, tuple) else (state,)
+    return [part for part in parts if part]
+
+
+def check_state(state: Any) -> None:
+    """Refuse state from a file that would move a tensor to memory that is not its own.
+
+    Raises RuntimeError.
+    """
+    for part in _parts(state):
+        names = set(part) if isinstance(part, dict) else {repr(part)}
+        wrong = names & _engine_slots() if isinstance(part, dict) else names
+        if wrong:
+            raise RuntimeError(f"the state of a saved tensor has {sorted(map(str, wrong))}, which "
+                               "is not an attribute that can be set; the file is corrupt")
 
 
 # --- copying ---------------------------------------------------------------------------------
@@ -264,9 +274,10 @@ def _copied_data(tensor: Any, memo: dict[int, Any]) -> Any:
         storage = _copied_storage(tensor.untyped_storage(), memo)
         made = access.tensor_over(storage, tensor.dtype, tensor.storage_offset(),
                                   tuple(tensor.size()), tuple(tensor.stride()), False)
-        if tensor.is_conj():
+        flags = access.lazy_flags(tensor)
+        if flags.get("conj"):
             made = made.conj_physical()
-        if tensor.is_neg():
+        if flags.get("neg"):
             made = made.neg()
     if type(made) is not type(tensor):
         made = made.as_subclass(type(tensor))

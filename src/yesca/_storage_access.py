@@ -13,6 +13,7 @@ from .core.devices import Device
 from .core.dtypes import BY_NAME, DType
 from .core.spec import Size
 from .core.storage import UntypedStorage
+from .runtime import memory as _memory  # noqa: F401 - it gives storages their bytes
 
 #: Names of PyTorch's typed storages: what a checkpoint calls the dtype of a storage.
 STORAGE_NAMES = {
@@ -79,10 +80,10 @@ def as_typed_bytes(obj: object) -> TypedBytes | None:
         return obj
     if isinstance(obj, UntypedStorage):
         return TypedBytes(obj, BY_NAME["uint8"])
-    inner = getattr(type(obj), "_untyped_storage", None)  # a public typed storage class
-    if inner is None or not isinstance(obj._untyped_storage, UntypedStorage):  # type: ignore[attr-defined]
+    inner = getattr(obj, "_untyped_storage", None)  # a public typed storage
+    if not isinstance(inner, UntypedStorage):
         return None
-    return TypedBytes(obj._untyped_storage, obj.dtype)  # type: ignore[attr-defined]
+    return TypedBytes(inner, obj.dtype)  # type: ignore[attr-defined]
 
 
 def new_storage(nbytes: int, device: str = "cpu") -> UntypedStorage:
@@ -116,6 +117,18 @@ def tensor_over(storage: UntypedStorage, dtype: DType, offset: int, size: tuple[
 
     return ops._tensor_from_storage(storage, dtype, offset, Size(size), tuple(stride),
                                     requires_grad=requires_grad)
+
+
+def lazy_flags(tensor: Any) -> dict[str, bool]:
+    """`{"conj": True}` for a view that stands for the conjugate of its storage, so with "neg"."""
+    asked = {name: getattr(tensor, f"is_{name}", None) for name in ("conj", "neg")}
+    return {name: True for name, method in asked.items() if method is not None and method()}
+
+
+def gradient_hooks(tensor: Any) -> list[Any]:
+    """The hooks that `register_hook` has put on a leaf."""
+    extra = tensor._extra
+    return [] if extra is None or not extra.hooks else list(extra.hooks.values())
 
 
 def _storage_from_bytes(data: bytes) -> UntypedStorage:

@@ -101,6 +101,7 @@ def _refuse(*args: Any) -> Any:
 def _rebuild_typed(func: Any, new_type: Any, args: Any, state: Any) -> Any:
     if getattr(func, "__name__", None) not in _REBUILD_FUNCTIONS or not isinstance(args, tuple):
         raise TypeError(f"tensors of a class are not made by {func!r}")
+    _rebuild.check_state(state)
     return _rebuild._rebuild_from_type_v2(func, new_type, args, state)
 
 
@@ -109,17 +110,27 @@ def _make_counter(*args: Any) -> Counter[Any]:
     return Counter(*args)
 
 
-#: Stand-ins: what the pickle names, and what is called instead.
-CHECKED: dict[int, Callable[..., Any]] = {
-    id(bytearray): _make_bytearray,
-    id(set): _make_set,
-    id(complex): _make_complex,
-    id(OrderedDict): _make_ordered_dict,
-    id(Counter): _make_counter,
-    id(access.Size): _make_size,
-    id(access.UntypedStorage): _refuse,
-    id(_rebuild._rebuild_from_type_v2): _rebuild_typed,
-}
+def _rebuild_parameter(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:
+    _rebuild.check_state(state)
+    rebuild: Any = resolve("torch._utils", "_rebuild_parameter_with_state")
+    return rebuild(data, requires_grad, hooks, state)
+
+
+@cache
+def stand_ins() -> dict[int, Callable[..., Any]]:
+    """What is called instead of objects that a pickle names, by their identity."""
+    return {
+        id(bytearray): _make_bytearray,
+        id(set): _make_set,
+        id(complex): _make_complex,
+        id(OrderedDict): _make_ordered_dict,
+        id(Counter): _make_counter,
+        id(access.Size): _make_size,
+        id(access.UntypedStorage): _refuse,
+        id(_rebuild._rebuild_from_type_v2): _rebuild_typed,
+        id(resolve("torch._utils", "_rebuild_parameter_with_state")): _rebuild_parameter,
+    }
+
 
 _REBUILD_FUNCTIONS = (
     "_rebuild_parameter", "_rebuild_parameter_with_state", "_rebuild_tensor",

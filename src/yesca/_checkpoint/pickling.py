@@ -16,6 +16,7 @@ from .. import _storage_access as access
 from .._global_names import torch_name
 from .storage_types import StorageType
 
+_PYTHON_PICKLER: Any = pickle._Pickler  # type: ignore[attr-defined]
 #: Gives the persistent id of a storage, None for every other object.
 PersistentId = Callable[[Any], "tuple[Any, ...] | None"]
 
@@ -33,7 +34,9 @@ def _save_size(pickler: Any, size: Any) -> None:
 
 
 def _save_device(pickler: Any, device: Any) -> None:
-    parts = (device.type,) if device.index is None else (device.type, device.index)
+    # A string of its own, as in PyTorch: the pickle must not refer to an equal one elsewhere.
+    kind = device.type.encode().decode()
+    parts = (kind,) if device.index is None else (kind, device.index)
     pickler.save_reduce(access.Device, parts, obj=device)
 
 
@@ -45,8 +48,8 @@ def pickler_class(pickle_module: Any, persistent_id: PersistentId) -> type:
     """A subclass of `pickle_module.Pickler` that writes a checkpoint's pickle."""
     base = pickle_module.Pickler
     if base is pickle.Pickler:
-        base = pickle._Pickler  # type: ignore[attr-defined]
-    if issubclass(base, pickle._Pickler):  # type: ignore[attr-defined]
+        base = _PYTHON_PICKLER
+    if issubclass(base, _PYTHON_PICKLER):
         return _python_pickler(base, persistent_id)
     return _foreign_pickler(base, persistent_id)
 
@@ -60,7 +63,7 @@ def _python_pickler(base: Any, storage_id: PersistentId) -> type:
             access.Device: _save_device,
             StorageType: _save_storage_type,
         }
-        if base.dispatch.get(FunctionType) is pickle._Pickler.save_global:  # type: ignore[attr-defined]
+        if base.dispatch.get(FunctionType) is _PYTHON_PICKLER.save_global:
             dispatch[FunctionType] = _save_function
 
         def persistent_id(self, obj: Any) -> Any:
@@ -79,8 +82,8 @@ def _python_pickler(base: Any, storage_id: PersistentId) -> type:
                 self.save(name)
                 self.write(pickle.STACK_GLOBAL)
             elif "." in name:
-                raise pickle.PicklingError(f"Can't pickle {obj!r}: {module}.{name} needs "
-                                           "pickle_protocol 4 or a class that is not inside another")
+                raise pickle.PicklingError(f"Can't pickle {obj!r}: {module}.{name} is inside of a "
+                                           "class; that needs pickle_protocol=4")
             else:
                 self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode("ascii"))
             self.memoize(obj)

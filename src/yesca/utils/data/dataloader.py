@@ -135,13 +135,14 @@ class DataLoader(Generic[T_co]):
         elif batch_size is None and drop_last:
             raise ValueError("batch_size=None option disables auto-batching and is mutually "
                              "exclusive with drop_last")
+        data: Any = self.dataset
         if sampler is None:
             if streams:
                 sampler = _InfiniteConstantSampler()
             elif shuffle:
-                sampler = RandomSampler(self.dataset, generator=self.generator)  # type: ignore[arg-type]
+                sampler = RandomSampler(data, generator=self.generator)
             else:
-                sampler = SequentialSampler(self.dataset)  # type: ignore[arg-type]
+                sampler = SequentialSampler(data)
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size = batch_size

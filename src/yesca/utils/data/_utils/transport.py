@@ -33,6 +33,11 @@ def new_prefix() -> str | None:
     return f"{SHARED_FOLDER}/yesca-{os.getpid()}-{secrets.token_hex(6)}-"
 
 
+def worker_prefix(prefix: str | None, worker_id: int) -> str | None:
+    """The prefix of one sender's files."""
+    return None if prefix is None else f"{prefix}{worker_id}-"
+
+
 def remove_files(prefix: str | None) -> None:
     """Remove the files that nobody has read."""
     for path in glob.glob(f"{glob.escape(prefix)}*") if prefix else ():
@@ -46,7 +51,7 @@ class Sender:
     """Packs the batches of one worker. `prefix` is None where memory cannot be shared."""
 
     def __init__(self, prefix: str | None, worker_id: int) -> None:
-        self._prefix = None if prefix is None else f"{prefix}{worker_id}-"
+        self._prefix = worker_prefix(prefix, worker_id)
         self._numbers = itertools.count()
 
     def pack(self, data: Any) -> bytes:
@@ -94,7 +99,7 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) is not Tensor or obj.device.type != "cpu" or getattr(obj, "__dict__", None):
             return NotImplemented
-        if obj.is_sparse or obj.is_conj() or obj.is_neg():
+        if obj.is_sparse or access.lazy_flags(obj):
             return NotImplemented
         if obj.requires_grad and not obj.is_leaf:
             raise RuntimeError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
-import queue
 import random
 from dataclasses import dataclass
 from multiprocessing.connection import wait
@@ -13,7 +12,7 @@ from typing import Any
 from .. import _engine
 from .errors import ExceptionWrapper
 from .fetch import _BaseDatasetFetcher, _IterableDatasetFetcher, _MapDatasetFetcher
-from .transport import Sender
+from .transport import Sender, remove_files, worker_prefix
 
 #: Seconds between looks at whether the other side is still there, where nothing else tells.
 MP_STATUS_CHECK_INTERVAL = 5.0
@@ -94,14 +93,22 @@ def run_worker(plan: WorkerPlan, worker_id: int, tasks: Any, results: Any, done:
     Tasks are (epoch, number, index); a result is (epoch, number, packed batch). None ends the
     worker; `done` makes it skip the tasks before that.
     """
+    alone = False
     try:
         _seed(plan.base_seed, worker_id)
         _Worker(plan, worker_id, results).run(tasks, done)
     except KeyboardInterrupt:
         pass  # the main process has got it too, and reports it
-    if done.is_set():
+    except _MainProcessGone:
+        alone = True
+        remove_files(worker_prefix(plan.prefix, worker_id))
+    if alone or done.is_set():
         # Nobody reads any more; do not wait until they have.
         results.cancel_join_thread()
+
+
+class _MainProcessGone(Exception):
+    """The process that started this worker has died."""
 
 
 def _seed(base_seed: int, worker_id: int) -> None:
@@ -135,7 +142,7 @@ class _Worker:
             self._resume()
 
     def run(self, tasks: Any, done: Any) -> None:
-        """Work until told to end, or until the main process is gone."""
+        """Work until told to end; _MainProcessGone if nobody is left to tell."""
         parent = multiprocessing.parent_process()
         while True:
             task = _next_task(tasks, parent)
@@ -181,16 +188,11 @@ class _Worker:
 
 
 def _next_task(tasks: Any, parent: Any) -> Any:
-    while True:
-        if parent is None:
-            try:
-                return tasks.get(timeout=MP_STATUS_CHECK_INTERVAL)
-            except queue.Empty:
-                continue
+    if parent is not None:
         ready = wait([tasks._reader, parent.sentinel])
-        if tasks._reader in ready:
-            try:
-                return tasks.get()
-            except (EOFError, OSError, pickle.UnpicklingError):
-                return None  # cut off in the middle: the main process is gone
-        return None
+        if tasks._reader not in ready:
+            raise _MainProcessGone
+    try:
+        return tasks.get()
+    except (EOFError, OSError, pickle.UnpicklingError):
+        raise _MainProcessGone from None  # cut off in the middle
