@@ -285,3 +285,27 @@ def test_replaced_state_is_used():
     param.grad = torch.ones(2)
     optimizer.step()
     assert fresh.tolist() == pytest.approx([0.1, 0.1])
+
+
+def test_swapped_in_parameters_and_state():
+    optimizer = stepped_adam(lr=0.5)
+    own, state = optimizer.param_groups[0]["params"], optimizer.state
+    before = [param.tolist() for param in own]
+    other = copy.deepcopy(optimizer.state_dict())
+    other["param_groups"][0]["lr"] = 0.25
+    swapped = {"a": torch.zeros(2), "b": torch.zeros(1)}
+    with torch.optim.swap_in_optimizer_params_and_state(optimizer, swapped, other):
+        for param in swapped.values():
+            param.grad = torch.ones_like(param)
+        optimizer.step()
+    assert swapped["a"].tolist() == pytest.approx([-0.25, -0.25])
+    assert other["state"][1]["step"].item() == 2.0
+    assert optimizer.param_groups[0]["params"] is own
+    assert optimizer.param_groups[0]["lr"] == 0.5
+    assert optimizer.state is state
+    assert state[own[1]]["step"].item() == 1.0
+    assert [param.tolist() for param in own] == before
+    del other["param_groups"][0]["eps"]
+    with pytest.raises(RuntimeError, match=r"Keys only in live: \['eps'\]"):
+        with torch.optim.swap_in_optimizer_params_and_state(optimizer, swapped, other):
+            pass

@@ -324,3 +324,37 @@ def test_averaging_of_asgd_starts_after_t0():
     # Step 3 is the second to count: 1 / max(1, 3 - t0) is its weight in the next.
     mean = seen[2] + (seen[3] - seen[2]) / 2
     assert optimizer.state[param]["ax"].item() == pytest.approx(mean)
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        optim.SGD,
+        optim.Adam,
+        optim.AdamW,
+        optim.Adagrad,
+        optim.RMSprop,
+        optim.Adadelta,
+        optim.Adamax,
+        optim.NAdam,
+        optim.RAdam,
+        optim.Rprop,
+        optim.ASGD,
+    ],
+)
+def test_backward_through_several_steps(optimizer):
+    """Gradients of the last value by the first, against central differences."""
+
+    def last(start):
+        param = start.clone()
+        made = optimizer([param], lr=0.1, differentiable=True)
+        for step in range(4):
+            param.grad = gradient(start, step) * 2
+            made.step()
+        return param
+
+    start = torch.tensor([1.5], dtype=torch.float64, requires_grad=True)
+    last(start).sum().backward()
+    with torch.no_grad():
+        slope = (last(start + 1e-5) - last(start - 1e-5)) / 2e-5
+    assert start.grad.item() == pytest.approx(slope.item(), rel=1e-4)

@@ -13,6 +13,8 @@ from yesca.runtime import cache, machine
 
 i64 = ctypes.c_int64
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
 
 @pytest.fixture
 def store(tmp_path):
@@ -82,6 +84,9 @@ def test_a_symbol_without_the_key_is_refused(store):
     key = machine.hash_key("unnamed")
     with pytest.raises(ValueError, match="must contain its key"):
         machine.load("f", "define void @f() {\n ret void\n}", key)
+    kernel = request("symbols", 1)
+    with pytest.raises(machine.MachineError, match="defines no symbol"):
+        machine.load("add", kernel.text, kernel.key).address(machine.symbol("sub", kernel.key))
     with pytest.raises(ValueError, match="hex hash"):
         machine.load("f", "", "not a key")
 

@@ -25,6 +25,7 @@ from .state import STATE
 PLAN_LIMIT = 1 << 14  # plans that a record keeps; then it starts anew
 NUMBERS = (int, float, complex)
 _launch: Any = None
+last_plan: Any = None  # of the call that ran last: what the builtin path learns from
 
 
 def call(record: Record, values: tuple[Any, ...]) -> Any:
@@ -87,6 +88,8 @@ def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
         if len(record.plans) >= PLAN_LIMIT:
             record.plans.clear()
         record.plans[frozen] = plan
+    global last_plan
+    last_plan = plan
     return execute(plan, tensors, tuple(scalars), bool(needs) and STATE.grad)
 
 
@@ -199,7 +202,7 @@ def _storages(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> list[
     if plan.meta:
         return [UntypedStorage._wrap(0, s.nbytes, None, 0, META) for s in plan.results]
     if _launch is None:
-        from ..runtime.launch import launch as _launch
+        from ..runtime.threads import launch as _launch
     return run_plan(plan, tensors, scalars, _launch)
 
 

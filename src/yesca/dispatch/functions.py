@@ -7,23 +7,62 @@ from typing import Any
 
 from ..core.tensor_base import TensorBase
 from ..operators import families
-from ..operators.record import RECORDS, Record
+from ..operators.record import ALIASES, RECORDS, Record
 from ..operators.schema import binder
 from . import call as calls
+from . import creation, overloads
+
+
+class MemoryFormat:
+    """An order of dimensions in memory: torch.contiguous_format, torch.channels_last, ..."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (memory_format, (self.name,))
+
+
+MemoryFormat.__name__ = MemoryFormat.__qualname__ = "memory_format"
+MemoryFormat.__module__ = "torch"
+MEMORY_FORMATS = {n: MemoryFormat(n) for n in (
+    "preserve_format", "contiguous_format", "channels_last", "channels_last_3d")}
+
+
+def memory_format(name: str) -> MemoryFormat:
+    """The memory format of this name."""
+    return MEMORY_FORMATS[name]
+
+
+def names() -> list[str]:
+    """All names of operators and other functions."""
+    families.load_all()
+    return sorted({*creation.FUNCTIONS, *overloads.FUNCTIONS, *MEMORY_FORMATS, *RECORDS})
 
 
 def record(name: str) -> Record | None:
     """The record of an operator, its family imported when first asked for."""
     if name not in RECORDS:
         families.load(name)
-    return RECORDS.get(name)
+    return RECORDS.get(name) or ALIASES.get(name)
 
 
 def function(name: str) -> Callable[..., Any] | None:
     """The free function of an operator; `name_` gives the in-place form."""
+    special = creation.FUNCTIONS.get(name) or overloads.FUNCTIONS.get(name)
+    if special is not None:
+        return special
+    if name in MEMORY_FORMATS:
+        return MEMORY_FORMATS[name]  # type: ignore[return-value]
     found = record(name)
     if found is not None:
-        return _with_out(found) if found.out else _plain(found, method=False)
+        made = _with_out(found) if found.out else _plain(found, method=False)
+        return _builtin(found, made, found.name)
     if name.endswith("_") and not name.endswith("__"):
         found = record(name[:-1])
         if found is not None and found.inplace:
@@ -58,6 +97,15 @@ def _describe(made: Callable[..., Any], found: Record, name: str) -> Callable[..
     made.__module__ = "torch"
     made.__doc__ = f"{found.text}\n\n{found.doc}".strip()
     return made
+
+
+def _builtin(found: Record, twin: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The builtin of machine code in front of a Python function, where there is one."""
+    from . import fast
+
+    if fast.FAST is None or found.composite is not None:
+        return twin
+    return fast.FAST.function(found, twin, name)  # type: ignore[no-any-return]
 
 
 def _with_out(found: Record) -> Callable[..., Any]:

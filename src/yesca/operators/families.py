@@ -13,13 +13,13 @@ _loaded: list[str] = []
 
 def load(name: str) -> None:
     """Import the families until one declares `name`."""
-    from .record import RECORDS
+    from .record import ALIASES, RECORDS
 
     for family in FAMILIES:
         if family not in _loaded:
-            importlib.import_module(f".{family}", __package__)
             _loaded.append(family)
-            if name in RECORDS:
+            importlib.import_module(f".{family}", __package__)
+            if name in RECORDS or name in ALIASES:
                 return
 
 

@@ -29,6 +29,7 @@ from typing import Any
 from .schema import Schema, parse
 
 RECORDS: dict[str, Record] = {}
+ALIASES: dict[str, Record] = {}
 BY_NUMBER: list[Record] = []
 
 Formula = Callable[..., Any]
@@ -118,4 +119,5 @@ def register(record: Record) -> Record:
     if record.name in RECORDS:
         raise ValueError(f"[operators] two records are called {record.name!r}")
     RECORDS[record.name] = record
+    ALIASES.update(dict.fromkeys(record.aliases, record))
     return record

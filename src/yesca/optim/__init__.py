@@ -19,6 +19,7 @@ _MODULE_OF = {
     "RMSprop": "rmsprop",
     "Rprop": "rprop",
     "SGD": "sgd",
+    "swap_in_optimizer_params_and_state": "stateless",
 }
 _SUBMODULES = ("lr_scheduler", "swa_utils")
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from .. import functional as ops
 from .._tensor import Tensor
-from .batches import decayed, update_each, zeros
+from .batches import decayed, to_save, update_each, zeros
 from .checks import check_betas, check_learning_rate, check_not_negative
 from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
 
@@ -73,4 +73,5 @@ def _update(options, param, grad, state):
     exp_avg.lerp_(grad, 1 - beta1)
     exp_inf.copy_(ops.maximum(exp_inf * beta2, grad.abs().add(options.eps)))
     rate = options.lr / (1 - beta1 ** state["step"].item())
+    exp_avg, exp_inf = to_save(options, exp_avg), to_save(options, exp_inf)
     param.addcdiv_(exp_avg, exp_inf, value=-rate)

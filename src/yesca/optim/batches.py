@@ -114,3 +114,8 @@ def decayed(options: SimpleNamespace, param: Tensor, grad: Tensor) -> Tensor:
     if options.weight_decay == 0:
         return grad
     return grad.add(param, alpha=options.weight_decay)
+
+
+def to_save(options: SimpleNamespace, state: Tensor) -> Tensor:
+    """A state tensor as factor or divisor: backward must see it as it is now, not updated."""
+    return state.clone() if options.differentiable else state

@@ -4,7 +4,7 @@ from typing import Any
 
 from .. import functional as ops
 from .._tensor import Tensor
-from .batches import decayed, update_each, zeros
+from .batches import decayed, to_save, update_each, zeros
 from .checks import check_betas, check_learning_rate, check_not_negative
 from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
 
@@ -96,7 +96,7 @@ def _update(options, param, grad, state):
         beta1 * (1.0 - 0.5 * 0.96 ** (time * options.momentum_decay)) for time in (step, step + 1)
     )
     mu_product = state["mu_product"].mul_(mu).item()
-    exp_avg = state["exp_avg"].lerp_(grad, 1 - beta1)
+    exp_avg = to_save(options, state["exp_avg"].lerp_(grad, 1 - beta1))
     exp_avg_sq = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
     denominator = ops.sqrt(exp_avg_sq / (1 - beta2**step)).add(options.eps)
     param.addcdiv_(grad, denominator, value=-lr * (1.0 - mu) / (1.0 - mu_product))

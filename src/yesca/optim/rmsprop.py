@@ -3,7 +3,7 @@
 from typing import Any
 
 from .._tensor import Tensor
-from .batches import decayed, update_each, zeros
+from .batches import decayed, to_save, update_each, zeros
 from .checks import check_learning_rate, check_not_negative
 from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
 
@@ -89,7 +89,7 @@ def _update(options, param, grad, state):
     square_avg.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
     variance = square_avg
     if options.centered:
-        grad_avg = state["grad_avg"].lerp_(grad, 1 - alpha)
+        grad_avg = to_save(options, state["grad_avg"].lerp_(grad, 1 - alpha))
         variance = square_avg.addcmul(grad_avg, grad_avg, value=-1)
     denominator = variance.sqrt().add(options.eps)
     if options.momentum > 0:

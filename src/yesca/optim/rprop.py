@@ -4,7 +4,7 @@ from typing import Any
 
 from .. import functional as ops
 from .._tensor import Tensor
-from .batches import update_each, zeros
+from .batches import to_save, update_each, zeros
 from .checks import check_learning_rate
 from .optimizer import (
     Closure,
@@ -84,11 +84,11 @@ def _new_state(group, param):
 def _update(options, param, grad, state):
     shrink, grow = options.etas
     prev, step_size = state["prev"], state["step_size"]
-    agreement = (grad * prev.clone()).sign()  # the clone, because `prev` is overwritten below
+    agreement = (grad * to_save(options, prev)).sign()
     flipped = agreement < 0
     factor = agreement.masked_fill(agreement > 0, grow).masked_fill(flipped, shrink)
     factor = factor.masked_fill(agreement == 0, 1)
     step_size.mul_(factor).clamp_(*options.step_sizes)
     grad = grad.masked_fill(flipped, 0)
-    param.addcmul_(grad.sign(), step_size, value=-1)
+    param.addcmul_(grad.sign(), to_save(options, step_size), value=-1)
     prev.copy_(grad)

@@ -62,7 +62,7 @@ def _probe_cpython() -> bool:
         and sys.byteorder == "little"
         and struct.calcsize("P") == _WORD
         and not sysconfig.get_config_var("Py_GIL_DISABLED")
-        and not hasattr(sys, "getobjects")  # Py_TRACE_REFS: two more words before everything
+        and not sysconfig.get_config_var("Py_TRACE_REFS")  # two more words in each object
     )
 
 

@@ -140,6 +140,16 @@ def resolve(name: str) -> int:
     return 0
 
 
+def _provided(name: str) -> int:
+    """Conversions of half types that LLVM calls by name where the CPU has no instruction."""
+    if not name.startswith("__"):
+        return 0
+    from . import units
+    from .native.halves import PROVIDED
+
+    return units.address(PROVIDED[name]) if name in PROVIDED else 0
+
+
 def target() -> tuple:
     """(CPU name, feature string) that code is compiled for."""
     with LOCK:
@@ -314,7 +324,7 @@ class Engine:
         for name in needed:
             if name in self._bound:
                 continue
-            address = resolve(name) or self.address(name)
+            address = _provided(name) or resolve(name) or self.address(name)
             if not address:
                 raise MachineError(
                     f"[machine] no address for the external symbol {name!r}; pass it in "

@@ -64,7 +64,11 @@ def _machine_bytes() -> int:
 def _allocator() -> _Allocator:
     global _the_allocator
     if _the_allocator is None:
-        _the_allocator = _Allocator()
+        from .machine import LOCK
+
+        with LOCK:  # a second one would take the native lock twice at a fork
+            if _the_allocator is None:
+                _the_allocator = _Allocator()
     return _the_allocator
 
 
@@ -94,8 +98,9 @@ def prepare() -> None:
 
 
 #: `allocate(nbytes) -> (address, owner)`: memory aligned to 64 bytes that lives as long as the
-#: owner, a capsule; (0, None) for no bytes. Its contents are arbitrary. Raises RuntimeError, in PyTorch's words, when the
-#: memory cannot be had. Call it as `memory.allocate`: the first call replaces it.
+#: owner, a capsule; (0, None) for no bytes. Its contents are arbitrary. Raises RuntimeError, in
+#: PyTorch's words, when the memory cannot be had. Call it as `memory.allocate`: the first call
+#: puts the real function in its place.
 allocate = registry.allocate = _load_allocate
 
 

@@ -12,10 +12,10 @@ from array import array
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core import registry
 from ..core.devices import CPU
 from ..core.spec import Spec
 from ..core.storage import UntypedStorage
+from . import memory
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,14 @@ class Plan:
                 places += [(False, k) for k in slots.get(name, ())]
         return tuple(places)
 
+    def operand_spec(self, slot: int) -> Spec:
+        """The spec of an operand."""
+        for value in self.values:
+            for ref in value if isinstance(value, tuple) else (value,):
+                if type(ref).__name__ == "Ref" and ref.slot == slot:
+                    return ref.spec  # type: ignore[no-any-return]
+        raise KeyError(slot)
+
     @property
     def meta(self) -> bool:
         return bool(self.results) and self.results[0].device is not CPU
@@ -94,7 +102,7 @@ class Plan:
 
 def new_storage(nbytes: int) -> UntypedStorage:
     """A storage of the allocator's memory."""
-    address, owner = registry.allocate(nbytes)
+    address, owner = memory.allocate(nbytes)
     return UntypedStorage._wrap(address, nbytes, owner, 0)
 
 

@@ -78,6 +78,9 @@ class Program:
         self._checks: list[tuple[Expr, Expr, Callable[[int], None]]] = []
         self.raisers: list[Callable[[int], None]] = []
         self.inplace_target: Ref | None = None
+        runtime = [k for k, mode in enumerate(record.modes)
+                   if mode in "TS" and self.is_number(values[k])]
+        self._ordinals = {position: k for k, position in enumerate(runtime)}
 
     # ---- questions -----------------------------------------------------------------------
 
@@ -142,7 +145,7 @@ class Program:
 
     def argument(self, position: int, dtype: DType) -> Expr:
         """The call's number at this position of its arguments, given at run time."""
-        return self._slot(("call", position), dtype)
+        return self._slot(("call", self._ordinals[position]), dtype)
 
     def fixed(self, value: Any, dtype: DType) -> Expr:
         """A number that this plan fixes but the kernel does not (a count, a stride)."""
@@ -155,6 +158,37 @@ class Program:
         if key not in self._slots:
             self._slots.append(key)
         return ir.argument(self._slots.index(key), dtype)
+
+    @staticmethod
+    def fill_dtype(dtype: DType, value: Any) -> DType:
+        """The dtype in which a number travels to a tensor of `dtype`."""
+        if dtype.category == dtypes.FLOATING or isinstance(value, float):
+            return dtypes.float64
+        return dtypes.uint64 if dtype is dtypes.uint64 else int64
+
+    def check_fits(self, value: Any, dtype: DType) -> None:
+        """Refuse a number that the dtype cannot hold."""
+        if dtypes.number_category(value) > max(dtype.category, dtypes.INTEGRAL) or (
+                dtype.category == dtypes.INTEGRAL and isinstance(value, float)):
+            raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+
+    def joined(self, x: Ref, count: int) -> tuple[Ref, int]:
+        """x with its last `count` dimensions as one; copied first if they cannot be joined."""
+        shape = tuple(x.spec.shape)
+        size = math.prod(shape[len(shape) - count:])
+        wanted = (*shape[:len(shape) - count], size)
+        from ..core.views import view_strides
+
+        steps = view_strides(shape, x.spec.strides, wanted)
+        if steps is None:
+            dense = self.temporary(shape, x.spec.dtype)
+            self.flat(lambda v: v, [x], [dense])
+            x, steps = dense, view_strides(shape, dense.spec.strides, wanted)
+        return x.seen((wanted, steps, 0)), size  # type: ignore[arg-type]
+
+    def ordered_add(self, source: Ref, target: Ref) -> None:
+        """target += source, one element after the other (the target may overlap itself)."""
+        self.flat(lambda v: Put(v, accumulate=True), [source], [target])
 
     def check(self, holds: Expr, value: Expr, fail: Callable[[int], None]) -> None:
         """Where `holds` is false the call fails: `fail(value)` raises afterwards."""
@@ -177,8 +211,9 @@ class Program:
         inner = [s[0] for s in steps]
         variant = self._variant(stage, refs, inner, math.prod(shape))
         total = math.prod(sizes)
-        self._launch(stage, variant, refs, sizes[0], inner, sizes[1:],
-                     [s[1:] for s in steps], total, _grain(stage, 1))
+        grain = total if any(s.accumulate for s in stage.stores) else _grain(stage, 1)
+        self._launch(stage, variant, refs, sizes[0], inner, sizes[1:], [s[1:] for s in steps],
+                     total, grain)
 
     def _variant(self, stage: Stage, refs: Sequence[Ref], inner: list[int], numel: int) -> Variant:
         pattern = "".join("0" if s == 0 else "c" if s == 1 else "g" for s in inner)

@@ -15,7 +15,6 @@ from . import forks, layout
 _SPIN_NANOSECONDS = 40_000
 
 _wanted = None
-_loaded = False
 
 
 def usable_cpus() -> int:
@@ -46,8 +45,8 @@ def set_num_threads(count: int) -> None:
     if count < 1:
         raise RuntimeError(f"set_num_threads expects a positive integer, got {count}")
     _wanted = count
-    if _loaded:
-        _pool().configure()
+    if _the_pool is not None:
+        _the_pool.configure()
 
 
 class _Pool:
@@ -88,16 +87,19 @@ _the_pool = None
 
 
 def _pool() -> _Pool:
-    global _the_pool, _loaded
+    global _the_pool
     if _the_pool is None:
-        _the_pool = _Pool()
-        _loaded = True
+        from .machine import LOCK
+
+        with LOCK:  # two pools would each count their own threads
+            if _the_pool is None:
+                _the_pool = _Pool()
     return _the_pool
 
 
 def workers() -> int:
     """The pool's threads that exist now (for tests and reports)."""
-    return _pool().workers() if _loaded else 0
+    return _the_pool.workers() if _the_pool is not None else 0
 
 
 def prepare() -> None:

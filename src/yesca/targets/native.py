@@ -22,20 +22,17 @@ return; calls of types (conversion), native functions, externals and intrinsics;
 module-level numbers, decided when compiled: `if CONSTANT:` compiles one branch only.
 """
 
-import ast
 import builtins
 import functools
 import hashlib
-import linecache
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .native_emit import FunctionEmitter
 from .native_intrinsics import *  # noqa: F403
 from .native_intrinsics import Intrinsic
 from .native_types import (  # noqa: F401
-    CTYPES, NativeError, NativeType, bool_, f32, f64, i8, i16, i32, i64, members, obj, ptr, u8,
-    u16, u32, u64, void,
+    CTYPES, NativeError, NativeType, bf16, bool_, f16, f32, f64, i8, i16, i32, i64, members,
+    obj, ptr, u8, u16, u32, u64, void,
 )  # fmt: skip
 
 
@@ -266,6 +263,8 @@ class _ModuleEmitter:
         return "\n".join([*variables, *strings, *self._declarations.values(), *parts])
 
     def _define(self, function, linkage, symbol) -> str:
+        from .native_emit import FunctionEmitter  # only a miss needs the compiler
+
         tree = _tree(function)
         width = function.vector_width
         tail = "nounwind" + (" alwaysinline" if function.inline else "")
@@ -325,7 +324,11 @@ class _ModuleEmitter:
 _trees = {}
 
 
-def _tree(function) -> ast.FunctionDef:
+def _tree(function):
+    """The syntax tree of a native function's definition."""
+    import ast
+    import linecache
+
     if function.file not in _trees:
         lines = linecache.getlines(function.file, function.python.__globals__)
         if not lines:
@@ -375,6 +378,8 @@ def _source_digest(file: str, scope) -> str:
     try:
         return _file_digest(file)
     except OSError:  # not a file of its own: an archive, an interactive session
+        import linecache
+
         text = "".join(linecache.getlines(file, scope))
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 

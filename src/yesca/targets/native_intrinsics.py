@@ -11,8 +11,8 @@ import platform
 from dataclasses import dataclass
 
 from .native_types import (
-    CTYPES, Literal, NativeError, NativeType, bool_, f32, f64, i8, i16, i32, i64, obj,
-    ptr, u8, u16, u32, u64, void,
+    CTYPES, Literal, NativeError, NativeType, bf16, bool_, f16, f32, f64, i8, i16, i32, i64,
+    obj, ptr, u8, u16, u32, u64, void,
 )  # fmt: skip
 
 
@@ -377,6 +377,9 @@ bits_of_f32 = _bitcast("bits_of_f32", f32, u32)
 bits_of_f64 = _bitcast("bits_of_f64", f64, u64)
 f32_from_bits = _bitcast("f32_from_bits", u32, f32)
 f64_from_bits = _bitcast("f64_from_bits", u64, f64)
+bits_of_f16 = _bitcast("bits_of_f16", f16, u16)
+f16_from_bits = _bitcast("f16_from_bits", u16, f16)
+bf16_from_bits = _bitcast("bf16_from_bits", u16, bf16)
 
 
 def _emit_multiply_high(emitter, a, b):

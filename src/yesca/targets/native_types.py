@@ -67,6 +67,8 @@ class NativeType:
         if self.kind == "bool":
             return bool(value)
         if self.is_float:
+            if self.bits == 16:
+                raise NativeError(f"{self.name} has no meaning under CPython")
             return float(value) if self.bits == 64 else _round_to_float32(float(value))
         value = int(value or 0) & ((1 << self.bits) - 1)
         if self.signed and value >> (self.bits - 1):
@@ -88,6 +90,8 @@ u16 = NativeType("u16", "uint", 16, "i16")
 u8 = NativeType("u8", "uint", 8, "i8")
 f64 = NativeType("f64", "float", 64, "double")
 f32 = NativeType("f32", "float", 32, "float")
+f16 = NativeType("f16", "float", 16, "half")  # f16 and bf16 have no meaning under CPython
+bf16 = NativeType("bf16", "float", 16, "bfloat")
 ptr = NativeType("ptr", "pointer", 64, "ptr")
 obj = NativeType("obj", "pointer", 64, "ptr")  # a PyObject*: references are counted by hand
 bool_ = NativeType("bool_", "bool", 1, "i1")

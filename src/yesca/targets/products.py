@@ -1,8 +1,13 @@
-"""Matrix products: C[b] = floor(alpha * A[b] @ B[b] + beta * D[b]), planned here, computed by kernels.
+"""Matrix products: C[b] = activation(alpha * A[b] @ B[b] + beta * D[b]).
 
-`plan_product` looks at sizes and strides only and says which kernels to launch, over how many units;
-`product_kernel` gives a kernel's LLVM text. Each element is summed by one thread in one order, so the
-result is the same bits for any number of threads.
+`plan_product` looks at sizes and strides only and says which kernels to launch, over how many
+units; `product_kernel` gives a kernel's LLVM text. Each element is summed by one thread in one
+order, so the result is the same bits for any number of threads. The ways:
+
+dots   one row or one column, the matrix read along K: dot products
+row    few rows: B read where it lies, in long pieces
+dot    few rows or few columns, both operands lying along K: small tiles of dot products
+tile   everything else: micro-tiles in registers, after "pack" where reading in place does not pay
 """
 
 from __future__ import annotations
@@ -25,16 +30,20 @@ PACK_A_FROM = 512  # columns of C from which a packed A is read often enough
 PACK_B_FROM = 256  # rows of C from which a packed B is read often enough
 DOT_ROWS = 32  # rows of C up to which transposed B is read where it lies, K being long
 SMALL_INNER = 32  # steps of K up to which a product is the writing of C
+SMALL_PRODUCT = 1 << 12  # multiplications up to which launches cost more than anything else
 TURN_ELEMENTS = 1 << 16  # elements of B that may be transposed by one thread
+PACK_INNER = 256  # steps of K in one unit of packing
 ALIGN = 64
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One launch: `kernel` of `dtype` over `units`, at least `grain` of them in a piece, behind a barrier.
+    """One launch: `kernel` of `dtype` over `units`, `grain` at a time, behind a barrier.
 
     `words` are the parameter words; for each (place, role) of `pointers` the address of that role
-    ("a", "b", "c", "initial" or "scratch") is added to the word, which holds a byte offset.
+    ("a", "b", "c", "initial" or "scratch") is added to the word, which holds a byte offset. The
+    words of `scalars` ("alpha", "beta") may be set anew for a run: the float of the compute dtype
+    in the low bytes.
     """
 
     kernel: str
@@ -43,6 +52,7 @@ class Stage:
     grain: int
     words: tuple[int, ...]
     pointers: tuple[tuple[int, str], ...]
+    scalars: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,7 +95,8 @@ class _Product:
 def product_kernel(kind: str, dtype: str, target: ProductTarget, name: str) -> str:
     """The LLVM module of one kernel of a plan's stages, its entry called `name`.
 
-    `kind` and `dtype` are those of a `Stage`: "pack", "tile", "row", "dot" or "dots". The entry is `void name(ptr words, i64 lo, i64 hi)`.
+    `kind` and `dtype` are those of a `Stage`: "pack", "tile", "row", "dot" or "dots". The entry is
+    `void name(ptr words, i64 lo, i64 hi)`.
     """
     if kind == "pack":
         text = pack_kernel(name, target, dtype)
@@ -128,15 +139,22 @@ def plan_product(
 ) -> ProductPlan:
     """Plan C[b] = activation(alpha * A[b] @ B[b] + beta * D[b]).
 
-    A is (m, k), B is (k, n), C and D are (m, n) with columns side by side; all strides are bytes. A and
-    B are of `dtype`, C and D of its compute dtype (float64, else float32).
+    A is (m, k), B is (k, n), C and D are (m, n) with columns side by side; all strides are bytes.
+    A and B are of `dtype`, C and D of its compute dtype (float64, else float32).
 
     Parameters
     ----------
     a_strides, b_strides : (batch, row, column); a batch stride of 0 repeats one matrix
-    c_strides, initial_strides : (batch, row); D is absent if `initial_strides` is None or beta is 0,
-        it may be C itself, and a row stride of 0 makes it a bias vector
-    activation : "none" or "relu"
+    c_strides, initial_strides : (batch, row); D is absent if `initial_strides` is None or beta is
+        0, it may be C itself, and a row stride of 0 makes it a bias vector
+    alpha, beta : the words of `Stage.scalars`; if beta is 0 here, D is never read
+    activation : "none" or "relu"; NaN stays NaN
+
+    >>> target = product_target("x86_64-unknown-linux-gnu", "+avx2,+fma")
+    >>> plan = plan_product("float32", 1, 8, 64, 64, (0, 256, 4), (0, 4, 256), (0, 256),
+    ...                     target=target)
+    >>> [stage.kernel for stage in plan.stages], plan.flops
+    (['dot'], 65536)
     """
     floor = {"none": float("-inf"), "relu": 0.0}[activation]
     if beta == 0:
@@ -196,7 +214,8 @@ def _dot_pays(p: _Product, target: ProductTarget) -> bool:
     lanes = target.lanes(p.dtype)
     few_columns = p.n <= target.tile(p.dtype)[1] // 2 and p.k >= 4 * lanes
     if p.b[1] == p.size:
-        return p.m <= 8 or few_columns or p.m * (p.k + 16 * lanes) <= DOT_ROWS * p.k
+        short = p.m <= 8 or p.m * p.n * p.k <= SMALL_PRODUCT  # one launch is better than two
+        return short or few_columns or p.m * (p.k + 16 * lanes) <= DOT_ROWS * p.k
     plain = p.size == p.goal and p.batch == 1
     return plain and few_columns and p.m >= 128 and p.k * p.n <= TURN_ELEMENTS
 
@@ -233,12 +252,12 @@ def _bits(p: _Product, value: float) -> int:
 
 
 def _blocks(p: _Product, tile: tuple[int, int]) -> dict[str, int]:
-    """Cut C into units: full blocks, or smaller ones while there are few and they stay worthwhile."""
+    """Cut C into units: full blocks, or smaller ones while they are few and worthwhile."""
     work = 2 * max(p.k, 1)
     panels = [-(-p.m // tile[0]), -(-p.n // tile[1])]
     block = [min(count, BLOCK_PANELS) for count in panels]
     if p.k <= SMALL_INNER:
-        block = [1, panels[1]]  # write C in the order it lies
+        block = [1, min(panels[1], 8 * BLOCK_PANELS)]  # write C in the order it lies
 
     def units() -> int:
         return p.batch * -(-panels[0] // block[0]) * -(-panels[1] // block[1])
@@ -275,7 +294,8 @@ def _compute_stage(
     grain = max(1, min(units, CHUNK_FLOPS // cost))
     words = tuple(values[name] for name in names)
     dtype = p.dtype if kernel in ("dot", "dots") else compute_dtype(p.dtype)
-    return Stage(kernel, dtype, units, grain, words, tuple(pointers))
+    scalars = tuple((names.index(name), name) for name in ("alpha", "beta"))
+    return Stage(kernel, dtype, units, grain, words, tuple(pointers), scalars)
 
 
 def _dots(p: _Product) -> tuple[tuple[Stage, ...], int]:
@@ -302,13 +322,12 @@ def _tile_stage(p: _Product, kernel: str, tile: tuple[int, int], a: tuple, b: tu
         "b_batch": b[0], "b_inner": b[1], "b_panel": tile[1] * b[2],
         "a_ahead": _ahead(a[2]), "b_ahead": _ahead(b[1]),
     }  # fmt: skip
-    whole = kernel == "row"
-    values["block_inner"] = max(1, p.k) if whole else _block_inner(p.k)
+    values["block_inner"] = max(1, p.k) if kernel == "row" else _block_inner(p.k)
     return _compute_stage(p, kernel, TILE_WORDS, values, p.roles, _blocks(p, tile))
 
 
 def _ahead(stride: int) -> int:
-    """Bytes to prefetch ahead of a step: less where steps lie far apart, as they share cache sets."""
+    """Bytes to prefetch ahead of a step: steps far apart share cache sets, so fewer of them."""
     return stride * (16 if stride <= 256 else 4)
 
 
@@ -330,7 +349,7 @@ class _Packed:
 
     @property
     def panel_stride(self) -> int:
-        """Bytes from panel to panel: one line more than a round number, to spread over cache sets."""
+        """Bytes from panel to panel: one line more than full, to spread over cache sets."""
         return -(-self.inner * self.width * self.size // ALIGN) * ALIGN + ALIGN
 
     @property
@@ -343,21 +362,23 @@ class _Packed:
 
 
 def _pack_stage(p: _Product, *operands: tuple | None) -> Stage:
-    """The stage that packs A, B or both: (layout, role, lanes, batch, lane, inner stride, offset)."""
+    """The stage that packs A, B or both.
+
+    An operand is (layout, role, lanes, batch stride, lane stride, inner stride, scratch offset).
+    """
     words, pointers, units, total = [], [], 0, 0
-    chunk = 256
     for operand in operands:
         if operand is None:
             words += [0] * len(PACK_WORDS)
             continue
         packed, role, lanes, batch_stride, lane_stride, inner_stride, offset = operand
-        chunks = -(-packed.inner // chunk)
+        chunks = -(-packed.inner // PACK_INNER)
         count = packed.batches * packed.panels * chunks
         values = {
             "source": 0, "goal": offset, "units": count, "lanes": lanes, "inner": packed.inner,
             "lane_stride": lane_stride, "inner_stride": inner_stride, "batch_stride": batch_stride,
             "width": packed.width, "panels": packed.panels, "panel_stride": packed.panel_stride,
-            "goal_batch": packed.batch_stride, "chunks": chunks, "chunk_inner": chunk,
+            "goal_batch": packed.batch_stride, "chunks": chunks, "chunk_inner": PACK_INNER,
         }  # fmt: skip
         pointers += [(len(words), role), (len(words) + 1, "scratch")]
         words += [values[name] for name in PACK_WORDS]
@@ -368,30 +389,28 @@ def _pack_stage(p: _Product, *operands: tuple | None) -> Stage:
 
 
 def _tiled(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
-    """Micro-tiles, with A or B packed where it pays or where the kernel cannot read them in place."""
+    """Micro-tiles; A or B are packed where it pays, or where they cannot be read in place."""
     rows, columns = tile = target.tile(p.dtype)
-    plain = p.size == p.goal
-    a, b, roles, scratch = p.a, p.b, list(p.roles), 0
+    a, b, (a_role, b_role), scratch = p.a, p.b, p.roles, 0
+    half = p.size != p.goal
     even = target.mask_registers or p.n % columns == 0
-    operands: list = [None, None]
-    offsets = [0, 0]
-    strides = {}
-    if not plain or p.n > PACK_A_FROM:
+    packs: list[tuple | None] = [None, None]
+    changes: dict[str, int] = {}
+    if half or p.n > PACK_A_FROM:
         packed = _Packed(p.k, rows, p.batch if a[0] else 1, -(-p.m // rows), p.goal)
-        operands[0] = (packed, roles[0], p.m, a[0], a[1], a[2], 0)
-        scratch, roles[0] = packed.total, "scratch"
-        strides["a_panel"] = packed.panel_stride
-        a = (packed.batch_stride, p.goal, rows * p.goal)
-    if not plain or b[2] != p.size or not even or p.m > PACK_B_FROM:
-        packed = _Packed(p.k, columns, p.batch if b[0] else 1, -(-p.n // columns), p.goal)
-        operands[1] = (packed, roles[1], p.n, b[0], b[2], b[1], scratch)
-        offsets[1], roles[1] = scratch, "scratch"
+        packs[0] = (packed, a_role, p.m, *a, scratch)
+        changes |= {"a": scratch, "a_panel": packed.panel_stride}
+        a, a_role = (packed.batch_stride, p.goal, rows * p.goal), "scratch"
         scratch += packed.total
-        strides["b_panel"] = packed.panel_stride
-        b = (packed.batch_stride, columns * p.goal, p.goal)
-    stage = _tile_stage(replace(p, roles=tuple(roles)), "tile", tile, a, b)
-    words = dict(zip(TILE_WORDS, stage.words)) | strides
-    words["b"] = offsets[1]
+    if half or b[2] != p.size or not even or p.m > PACK_B_FROM:
+        packed = _Packed(p.k, columns, p.batch if b[0] else 1, -(-p.n // columns), p.goal)
+        packs[1] = (packed, b_role, p.n, b[0], b[2], b[1], scratch)
+        changes |= {"b": scratch, "b_panel": packed.panel_stride}
+        b, b_role = (packed.batch_stride, columns * p.goal, p.goal), "scratch"
+        scratch += packed.total
+    stage = _tile_stage(replace(p, roles=(a_role, b_role)), "tile", tile, a, b)
+    words = dict(zip(TILE_WORDS, stage.words)) | changes
     stage = replace(stage, words=tuple(words.values()))
-    packs = (_pack_stage(p, *operands),) if any(operands) and p.k else ()
-    return (*packs, stage), scratch
+    if any(packs) and p.k:
+        return (_pack_stage(p, *packs), stage), scratch
+    return (stage,), scratch

@@ -1,8 +1,8 @@
 """The dot kernels: small or thin products of A by rows and B by columns, read where they lie.
 
-Both matrices have K side by side, so a micro-tile is `rows` x `columns` dot products along vectors of K;
-at the end the lanes of all sums are added by one tree. Nothing is packed: this is the way of matrices
-times a vector, and of few rows times transposed weights.
+Both matrices have K side by side, so a micro-tile is `rows` x `columns` dot products along vectors
+of K; at the end the lanes of all sums are added by one tree. Nothing is packed: this is the way of
+matrices times a vector, and of few rows times transposed weights.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The tile kernel: C = floor(alpha * A @ B + beta * D) over blocks of C, by micro-tiles in registers.
+"""The tile kernel: C = floor(alpha * A @ B + beta * D), by micro-tiles held in registers.
 
-A micro-kernel keeps `rows` x (NR columns) sums in registers over one block of K. It reads A by two
-run-time strides and B by one (columns lie side by side), so packed panels and plain matrices are the
-same code: packing only changes strides. Sums of one element are added in the order of K, and blocks
-of K are added in order by one thread, hence results do not depend on threads.
+A micro-kernel keeps its tile's sums in registers over one block of K. It reads A by two run-time
+strides and B by one (columns lie side by side), so packed panels and plain matrices are the same
+code: packing only changes strides. Sums of one element are added in the order of K, and blocks of
+K are added in order by one thread, hence results do not depend on threads.
 """
 
 from __future__ import annotations
@@ -246,8 +246,8 @@ def _edge(tile: Tile) -> str:
     scalar, size = tile.arithmetic().scalar, tile.arithmetic().size
     pitch = columns * size
     code = Code(
-        f"define internal void @{name}_edge(i64 %height, ptr noalias %words, ptr %a, ptr %b, ptr %c, "
-        f"i64 %c_row, ptr %d, i64 %d_row, i64 %count, i64 %columns, {scalar} %beta, "
+        f"define internal void @{name}_edge(i64 %height, ptr noalias %words, ptr %a, ptr %b, "
+        f"ptr %c, i64 %c_row, ptr %d, i64 %d_row, i64 %count, i64 %columns, {scalar} %beta, "
         f"{scalar} %floor) noinline {tile.target.attributes()}"
     )
     room = code.value(f"alloca [{rows * columns} x {scalar}], align 64")

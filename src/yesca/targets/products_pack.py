@@ -1,8 +1,9 @@
-"""The pack kernel: copies A and B, whatever their strides, into panels a micro-kernel reads in order.
+"""The pack kernel: copies A and B, whatever their strides, into panels to be read in order.
 
 A panel holds `width` lanes (rows of A, or columns of B) for all of K: element (k, lane) lies at
-`k * width + lane`. Half types become float32 on the way. Three ways in, all by run-time strides: lanes
-side by side (copy vectors), K side by side (transpose squares in registers), neither (one by one).
+`k * width + lane`. Half types become float32 on the way. Three ways in, all by run-time strides:
+lanes side by side (copy vectors), K side by side (transpose squares in registers), neither (one by
+one).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What every product kernel is written with: the shape of a machine and LLVM text, line by line.
 
-A `ProductTarget` says how wide vectors are and how many registers hold a tile. A `Code` collects the
-text of one function; its loops are context managers, so that the emitted nest reads like Python.
+A `ProductTarget` says how wide vectors are and how many registers hold a tile. A `Code` collects
+the text of one function; its loops are context managers, so the emitted nest reads like Python.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ def declarations(text: str) -> str:
         if parts[1] == "prefetch":
             lines.append(f"declare void @{name}(ptr, i32, i32, i32)")
             continue
-        lanes, bits = re.fullmatch(r"(?:v(\d+))?f(\d+)", parts[-2 if parts[-1] == "p0" else -1]).groups()
+        suffix = parts[-2 if parts[-1] == "p0" else -1]
+        lanes, bits = re.fullmatch(r"(?:v(\d+))?f(\d+)", suffix).groups()
         scalar = {"64": "double", "32": "float"}[bits]
         kind = f"<{lanes} x {scalar}>" if lanes else scalar
         mask = f"<{lanes} x i1>"
@@ -288,7 +289,7 @@ class Vectors:
         )
 
     def read(self, dtype: str, pointer: str, mask: str | None = None) -> str:
-        """Load one vector of `dtype` elements, half types widened to float32 (they take no mask)."""
+        """Load one vector of `dtype`, half types widened to float32 (they take no mask)."""
         if ITEM_BYTES[dtype] != 2:
             return self.load(pointer, mask)
         bits = self.code.load(f"<{self.lanes} x i16>", pointer, 2)

@@ -1,0 +1,321 @@
+"""What tensors do at the edges: construction, Python values, NumPy, hooks, storages, copies."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from .core.devices import CPU
+from .core.dtypes import (
+    ALIASES, BY_NAME, COMPLEX, SCALAR_NAMES, DType, bfloat16, bool_, complex64,
+    get_default_dtype,
+)
+from .core.spec import Spec, spec
+from .core.storage import EXPORTED, UntypedStorage
+from .core.tensor_base import TensorBase
+from .dispatch import creation
+from .dispatch.call import OPERATORS
+
+
+class Layout:
+    """How elements lie in memory; only torch.strided here."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+Layout.__name__ = Layout.__qualname__ = "layout"
+Layout.__module__ = "torch"
+strided = Layout("strided")
+
+
+def construct(cls: type, args: tuple[Any, ...], device: Any) -> Any:
+    """`Tensor(2, 3)`, `Tensor([1, 2])`, `Tensor()` in the default dtype."""
+    dtype = get_default_dtype()
+    if args and all(isinstance(a, int) and not isinstance(a, bool) for a in args):
+        return creation.empty(*args, dtype=dtype, device=device)
+    if not args:
+        return creation.empty(0, dtype=dtype, device=device)
+    if len(args) == 1 and isinstance(args[0], TensorBase):
+        return args[0].detach()  # type: ignore[attr-defined]
+    if len(args) == 1 and type(args[0]).__name__ == "Size":
+        return creation.empty(*args[0], dtype=dtype, device=device)
+    return creation.from_data(args[0], dtype, device, copy=True)
+
+
+def is_contiguous(base: Spec, memory_format: Any) -> bool:
+    """Whether the strides are those of a memory format."""
+    if memory_format is None or memory_format.name == "contiguous_format":
+        return base.contiguous
+    from .operators.copying import strides_for
+
+    wanted = strides_for(base, memory_format)
+    return all(n == 1 or a == b for n, a, b in zip(base.shape, base.strides, wanted, strict=True))
+
+
+# ---- values ----------------------------------------------------------------------------------
+
+def _readable(tensor: Any) -> None:
+    if tensor._spec.device is not CPU:
+        raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+
+
+def read_one(tensor: Any) -> Any:
+    """The first element as a Python number."""
+    _readable(tensor)
+    base = tensor._spec
+    address = tensor._storage._address + tensor._offset * base.dtype.itemsize
+    return decode(ctypes.string_at(address, base.dtype.itemsize), base.dtype)[0]
+
+
+def decode(raw: bytes, dtype: DType) -> list[Any]:
+    """Bytes as Python numbers."""
+    count = len(raw) // dtype.itemsize
+    if dtype is bfloat16:
+        halves = struct.unpack(f"{count}H", raw)
+        return list(struct.unpack(f"{count}f", struct.pack(f"{count}I", *(h << 16
+                                                                          for h in halves))))
+    if dtype.category == COMPLEX:
+        kind = "f" if dtype is complex64 else "d"
+        parts = struct.unpack(f"{2 * count}{kind}", raw)
+        return [complex(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+    return list(struct.unpack(f"{count}{dtype.format}", raw))
+
+
+def to_list(tensor: Any) -> Any:
+    """Nested lists of Python numbers."""
+    _readable(tensor)
+    plain = tensor if tensor._spec.contiguous else OPERATORS.contiguous(tensor.detach())
+    base = plain._spec
+    if not base.numel:
+        flat: list[Any] = []
+    else:
+        address = plain._storage._address + plain._offset * base.dtype.itemsize
+        flat = decode(ctypes.string_at(address, base.numel * base.dtype.itemsize), base.dtype)
+    if not base.ndim:
+        return flat[0]
+    for size in reversed(base.shape[1:]):
+        if size == 0:
+            flat = [[] for _ in range(_count(base.shape, size))]
+            continue
+        flat = [flat[k:k + size] for k in range(0, len(flat), size)]
+    return flat
+
+
+def _count(shape: Any, size: int) -> int:
+    count = 1
+    for n in shape:
+        if n == 0:
+            return count
+        count *= n
+    return count
+
+
+def to_numpy(tensor: Any, force: bool) -> Any:
+    """An array over the same memory."""
+    import numpy as np
+
+    if force:
+        tensor = tensor.detach()
+    if tensor._requires_grad:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use "
+                           "tensor.detach().numpy() instead.")
+    base = tensor._spec
+    if base.device is not CPU:
+        raise TypeError(f"can't convert {base.device} device type tensor to numpy. Use "
+                        "Tensor.cpu() to copy the tensor to host memory first.")
+    if base.dtype is bfloat16:
+        raise TypeError("Got unsupported ScalarType BFloat16")
+    kind = np.dtype(base.dtype.name)
+    if not base.numel:
+        return np.empty(base.shape, kind)
+    storage = tensor._storage
+    storage._flags |= EXPORTED
+    memory = np.frombuffer(storage._memory(), np.uint8)
+    return np.ndarray(base.shape, kind, memory.data, tensor._offset * kind.itemsize,
+                      tuple(s * kind.itemsize for s in base.strides))
+
+
+def as_array(tensor: Any, dtype: Any, copy: bool | None) -> Any:
+    """NumPy's protocol."""
+    made = to_numpy(tensor, False)
+    if dtype is not None and made.dtype != dtype:
+        return made.astype(dtype)
+    return made.copy() if copy else made
+
+
+# ---- storages --------------------------------------------------------------------------------
+
+class TypedStorage:
+    """A storage seen as elements of one dtype; one object per storage and dtype."""
+
+    def __init__(self, untyped: UntypedStorage, dtype: DType) -> None:
+        self._untyped = untyped
+        self.dtype = dtype
+
+    def untyped(self) -> UntypedStorage:
+        return self._untyped
+
+    def data_ptr(self) -> int:
+        return self._untyped.data_ptr()
+
+    @property
+    def device(self) -> Any:
+        return self._untyped.device
+
+    def size(self) -> int:
+        return self._untyped.nbytes() // self.dtype.itemsize
+
+    __len__ = size
+
+    def nbytes(self) -> int:
+        return self._untyped.nbytes()
+
+    def element_size(self) -> int:
+        return self.dtype.itemsize
+
+    def tolist(self) -> list[Any]:
+        return decode(bytes(self._untyped._memory()), self.dtype)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.tolist()[index]
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        size = self.dtype.itemsize
+        at = range(len(self))[index] * size
+        self._untyped._memory()[at:at + size] = creation.encode(self.dtype, [value])
+
+    def __iter__(self) -> Any:
+        return iter(self.tolist())
+
+    def fill_(self, value: Any) -> TypedStorage:
+        self._untyped._memory()[:] = creation.encode(self.dtype, [value] * len(self))
+        return self
+
+    def __repr__(self) -> str:
+        lines = "".join(f" {v}\n" for v in self.tolist())
+        return (f"{lines}[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) "
+                f"of size {len(self)}]")
+
+
+TypedStorage.__module__ = "torch.storage"
+
+
+def typed_storage(tensor: Any) -> TypedStorage:
+    """The tensor's storage; views of one storage and dtype get the same object."""
+    untyped = tensor._storage
+    if untyped._typed is None:
+        untyped._typed = {}
+    dtype = tensor._spec.dtype
+    if dtype not in untyped._typed:
+        untyped._typed[dtype] = TypedStorage(untyped, dtype)
+    return untyped._typed[dtype]  # type: ignore[no-any-return]
+
+
+# ---- hooks and gradients ---------------------------------------------------------------------
+
+def register_hook(tensor: Any, hook: Callable[[Any], Any]) -> Any:
+    """Hooks of a leaf live with it, those of a result with its node."""
+    from .utils.hooks import RemovableHandle
+
+    if not tensor._requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if tensor._node is None:
+        extra = tensor._more()
+        if extra.hooks is None:
+            extra.hooks = {}
+        hooks = extra.hooks
+    else:
+        node = tensor._node.extra
+        if node.tensor_hooks is None:
+            node.tensor_hooks = {}
+        hooks = node.tensor_hooks.setdefault(tensor._output_nr, {})
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+def register_after(tensor: Any, hook: Callable[[Any], Any]) -> Any:
+    """Hooks that run after accumulation into a leaf."""
+    from .utils.hooks import RemovableHandle
+
+    if not tensor._requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if tensor._node is not None:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    extra = tensor._more()
+    if extra.after is None:
+        extra.after = {}
+    handle = RemovableHandle(extra.after)
+    extra.after[handle.id] = hook
+    return handle
+
+
+def check_grad(tensor: Any, value: Any) -> None:
+    """Refuse a gradient that does not fit the tensor."""
+    if not isinstance(value, TensorBase):
+        raise TypeError("assigned grad expected to be a Tensor or None but got grad of type "
+                        f"{type(value).__name__}")
+    mine, other = tensor._spec, value._spec
+    if value is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if mine.dtype is not other.dtype:
+        raise RuntimeError(f"assigned grad has data of a different type: expected {mine.dtype}, "
+                           f"got {other.dtype}")
+    if mine.device is not other.device:
+        raise RuntimeError(f"assigned grad has data located on a different device: expected "
+                           f"{mine.device}, got {other.device}")
+    if tuple(mine.shape) != tuple(other.shape):
+        raise RuntimeError(f"assigned grad has data of a different size: expected "
+                           f"{list(mine.shape)}, got {list(other.shape)}")
+
+
+def set_data(tensor: Any, value: Any) -> None:
+    """`x.data = y`: x looks at y's memory from now on; its place in the tape stays."""
+    if not isinstance(value, TensorBase):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    if tensor._requires_grad and not (value._spec.dtype.is_floating_point
+                                      or value._spec.dtype.is_complex):
+        raise RuntimeError("data set to a tensor that requires gradients must be floating point "
+                           "or complex dtype")
+    tensor._storage = value._storage
+    tensor._spec = value._spec
+    tensor._offset = value._offset
+
+
+def deep_copy(tensor: Any, memo: dict[int, Any]) -> Any:
+    """A leaf with memory of its own; tensors over one storage keep sharing it."""
+    import copy
+
+    if id(tensor) in memo:
+        return memo[id(tensor)]
+    if tensor._node is not None:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+            "because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001")
+    storages = memo.setdefault("yesca storages", {})  # type: ignore[call-overload]
+    storage = storages.get(id(tensor._storage))
+    if storage is None:
+        storage = storages[id(tensor._storage)] = tensor._storage.clone()
+    made = object.__new__(type(tensor))
+    made._storage, made._spec, made._offset = storage, tensor._spec, tensor._offset
+    made._version = type(tensor._version)() if tensor._version is not None else None
+    made._requires_grad = tensor._requires_grad
+    made._node = made._extra = None
+    made._output_nr = 0
+    made._grad = copy.deepcopy(tensor._grad, memo)
+    memo[id(tensor)] = made
+    state = getattr(tensor, "__dict__", None)
+    if state:
+        made.__dict__.update(copy.deepcopy(state, memo))
+    return made
+
+
+__all__ = ["ALIASES", "BY_NAME", "SCALAR_NAMES", "bool_", "construct", "spec", "strided"]

@@ -1,0 +1,186 @@
+"""Indexing: Python's index expressions as views, gathers and writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .core.dtypes import BOOL, bool_, uint8
+from .core.tensor_base import TensorBase
+from .dispatch import creation
+from .dispatch.call import OPERATORS, call, call_inplace
+from .dispatch.functions import record
+
+_basic: list[Any] = []
+
+
+def get(tensor: Any, index: Any) -> Any:
+    """`tensor[index]`."""
+    if not _basic:
+        _basic.append(record("getitem"))
+    kind = type(index)
+    if kind is int or kind is slice or index is None or index is Ellipsis:
+        return call(_basic[0], (tensor, _settled(index)))
+    if kind is tuple and all(type(i) in (int, slice) or i is None or i is Ellipsis
+                             for i in index):
+        return call(_basic[0], (tensor, tuple(_settled(i) for i in index)))
+    view, indices = split(tensor, index)
+    if not indices:
+        return view
+    return OPERATORS.index(view, *_packed(view, indices))
+
+
+def put(tensor: Any, index: Any, value: Any) -> None:
+    """`tensor[index] = value`."""
+    view, indices = split(tensor, index)
+    if not isinstance(value, TensorBase):
+        value = _as_value(value, tensor)
+    if indices:
+        _put_indexed(view, indices, value)
+        return
+    if isinstance(value, TensorBase):
+        value = _trimmed(value, view)
+        call_inplace(record("copy"), (view, value, False))  # type: ignore[arg-type]
+    else:
+        OPERATORS.fill_(view, value)
+
+
+def _as_value(value: Any, tensor: Any) -> Any:
+    if isinstance(value, (int, float, complex)):
+        return value
+    made = creation.from_data(value, None, tensor.device, copy=False)
+    return made if made.dim() else made.item()
+
+
+def _trimmed(value: Any, view: Any) -> Any:
+    """Leading dimensions of size 1 that the target has not got are dropped, as PyTorch does."""
+    extra = value.dim() - view.dim()
+    if extra <= 0:
+        return value
+    shape = tuple(value.shape)
+    if any(n != 1 for n in shape[:extra]):
+        raise RuntimeError(f"shape mismatch: value tensor of shape {list(shape)} cannot be "
+                           f"broadcast to indexing result of shape {list(view.shape)}")
+    return OPERATORS.reshape(value, shape[extra:])
+
+
+def _put_indexed(view: Any, indices: dict[int, Any], value: Any) -> None:
+    if len(indices) == 1 and not isinstance(value, TensorBase):
+        (dim, index), = indices.items()
+        if index.dtype is bool_ and index.dim() == view.dim() and dim == 0:
+            OPERATORS.masked_fill_(view, index, value)
+            return
+    if not isinstance(value, TensorBase):
+        value = creation.full((), value, dtype=view.dtype, device=view.device)
+    where, tensors = _packed(view, indices)
+    OPERATORS.index_put_at_(view, value, where, tensors, False)
+
+
+def _packed(view: Any, indices: dict[int, Any]) -> tuple[tuple[int, ...], list[Any]]:
+    """Which dimensions are indexed, by which integer tensors (masks become positions)."""
+    where: list[int] = []
+    tensors: list[Any] = []
+    for dim, index in indices.items():
+        if index.dtype in (bool_, uint8):
+            _check_mask(view, dim, index)
+            found = OPERATORS.nonzero_tuple(index)
+            where += [dim + k for k in range(len(found))]
+            tensors += found
+        else:
+            where.append(dim)
+            tensors.append(index)
+    return tuple(where), tensors
+
+
+def _check_mask(view: Any, dim: int, mask: Any) -> None:
+    for k, size in enumerate(mask.shape):
+        if view.shape[dim + k] != size:
+            raise IndexError(
+                f"The shape of the mask {list(mask.shape)} at index {k} does not match the shape "
+                f"of the indexed tensor {list(view.shape)} at index {dim + k}")
+
+
+def split(tensor: Any, index: Any) -> tuple[Any, dict[int, Any]]:
+    """The basic part applied as a view, and the tensors that index its dimensions."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    items = [_settled(i) for i in items]
+    used = sum(_width(i) for i in items)
+    if used > tensor.dim():
+        raise IndexError(f"too many indices for tensor of dimension {tensor.dim()}")
+    if Ellipsis not in [i for i in items if not isinstance(i, TensorBase)]:
+        items.append(Ellipsis)
+    basic: list[Any] = []
+    indices: dict[int, Any] = {}
+    place = 0  # dimension of the view that the next item describes
+    for item in items:
+        if item is Ellipsis:
+            spread = tensor.dim() - used
+            basic += [slice(None)] * spread
+            place += spread
+        elif isinstance(item, TensorBase):
+            if item._spec.dtype.category == BOOL and item.dim() == 0:  # type: ignore[attr-defined]
+                basic.append(None)
+                indices[place] = OPERATORS.reshape(item, (1,))
+                place += 1
+                continue
+            indices[place] = item
+            width = _width(item)
+            basic += [slice(None)] * width
+            place += width
+        else:
+            basic.append(item)
+            place += not isinstance(item, int)
+    if all(i == slice(None) for i in basic if not isinstance(i, int) or i is None):
+        if not any(isinstance(i, int) or i is None for i in basic):
+            view = tensor if indices else call(record("alias"), (tensor,))  # type: ignore[arg-type]
+            return view, indices
+    return call(record("getitem"), (tensor, tuple(basic))), indices  # type: ignore[arg-type]
+
+
+def _width(item: Any) -> int:
+    """How many dimensions an index takes."""
+    if item is None or item is Ellipsis:
+        return 0
+    if isinstance(item, TensorBase) and item._spec.dtype in (bool_, uint8):
+        return item._spec.ndim
+    return 1
+
+
+def _settled(item: Any) -> Any:
+    """Anything that may stand in an index as int, slice, None, Ellipsis or tensor."""
+    kind = type(item)
+    if kind is int or item is None or item is Ellipsis:
+        return item
+    if kind is slice:
+        return slice(_bound(item.start), _bound(item.stop), _bound(item.step))
+    if kind is bool:
+        return creation.tensor(item)
+    if isinstance(item, TensorBase):
+        spec = item._spec
+        if spec.dtype.category > 1:
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        if spec.ndim == 0 and spec.dtype is not bool_ and not item._requires_grad:
+            return int(item.item())  # type: ignore[attr-defined]
+        return item
+    if isinstance(item, (list, tuple)) or type(item).__module__ == "numpy":
+        if getattr(item, "ndim", 1) == 0 and type(item).__module__ == "numpy":
+            return item.__index__()  # type: ignore[union-attr]
+        if isinstance(item, (list, tuple)) and len(item) == 0:
+            return creation.empty(0, dtype=_long())
+        return creation.from_data(item, None, None, copy=False)
+    if getattr(item, "__index__", None) is not None:
+        return item.__index__()
+    raise IndexError(
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
+        f"valid indices (got {kind.__name__})")
+
+
+def _long() -> Any:
+    from .core.dtypes import int64
+
+    return int64
+
+
+def _bound(value: Any) -> int | None:
+    if value is None or type(value) is int:
+        return value
+    return int(value.__index__())

@@ -1,0 +1,452 @@
+"""The tensor: methods on the slots of `core.tensor_base`. The operators come from the records."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from . import _access, _indexing
+from .autograd import engine
+from .autograd.node import Node
+from .autograd.view import GradFn, grad_fn_of
+from .core import registry
+from .core.devices import CPU, Device
+from .core.dtypes import FLOATING, DType
+from .core.spec import Size, Spec
+from .core.storage import UntypedStorage
+from .core.tensor_base import Extra, TensorBase, Version
+from .dispatch import functions
+from .dispatch.call import OPERATORS
+from .dispatch.state import STATE
+
+
+class _TensorMeta(type):
+    """Looks methods up in the records when the class has not got them yet."""
+
+    def __getattr__(cls, name: str) -> Any:
+        made = None if name.startswith("__") else functions.method(name)
+        if made is None:
+            raise AttributeError(f"type object 'torch.{cls.__name__}' has no attribute '{name}'")
+        setattr(Tensor, name, made)
+        return made
+
+    def __dir__(cls) -> list[str]:
+        return sorted({*super().__dir__(), *functions.names()})
+
+
+class Tensor(TensorBase, metaclass=_TensorMeta):
+    """An n-dimensional array of one dtype that remembers how it was computed.
+
+    >>> import yesca as torch
+    >>> torch.tensor([[1, 2], [3, 4]]).sum(dim=0)
+    tensor([4, 6])
+    """
+
+    _storage: UntypedStorage
+    _spec: Spec
+    _offset: int
+    _version: Version | None
+    _requires_grad: bool
+    _node: Node | None
+    _output_nr: int
+    _grad: Tensor | None
+    _extra: Extra | None
+
+    def __new__(cls, *args: Any, device: Any = None) -> Tensor:
+        return _access.construct(cls, args, device)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> Any:
+        made = None if name.startswith("__") else functions.method(name)
+        if made is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        setattr(Tensor, name, made)
+        return getattr(self, name)
+
+    @classmethod
+    def _make_subclass(cls, class_: type, data: Tensor, require_grad: bool = False) -> Any:
+        made = _bare(class_)
+        made._storage, made._spec, made._offset = data._storage, data._spec, data._offset
+        made._version = Version()
+        made._requires_grad = False
+        if require_grad:
+            made.requires_grad_(True)
+        return made
+
+    # ---- what it is ----------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        return self._spec.shape
+
+    @property
+    def dtype(self) -> DType:
+        return self._spec.dtype
+
+    @property
+    def device(self) -> Device:
+        return self._spec.device
+
+    @property
+    def layout(self) -> Any:
+        return _access.strided
+
+    @property
+    def ndim(self) -> int:
+        return self._spec.ndim
+
+    @property
+    def itemsize(self) -> int:
+        return self._spec.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self._spec.numel * self._spec.dtype.itemsize
+
+    def dim(self) -> int:
+        return self._spec.ndim
+
+    ndimension = dim
+
+    def size(self, dim: int | None = None) -> Any:
+        return self._spec.shape if dim is None else self._spec.shape[_wrapped(dim, self._spec)]
+
+    def stride(self, dim: int | None = None) -> Any:
+        strides = self._spec.strides
+        return strides if dim is None else strides[_wrapped(dim, self._spec)]
+
+    def numel(self) -> int:
+        return self._spec.numel
+
+    nelement = numel
+
+    def storage_offset(self) -> int:
+        return self._offset
+
+    def element_size(self) -> int:
+        return self._spec.dtype.itemsize
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        return _access.is_contiguous(self._spec, memory_format)
+
+    def is_floating_point(self) -> bool:
+        return self._spec.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        return self._spec.dtype.is_complex
+
+    def is_signed(self) -> bool:
+        return self._spec.dtype.is_signed
+
+    def is_inference(self) -> bool:
+        return self._version is None
+
+    def is_shared(self) -> bool:
+        return self._storage.is_shared()
+
+    def is_pinned(self, device: Any = None) -> bool:
+        return False
+
+    def is_set_to(self, tensor: Tensor) -> bool:
+        return (self._storage is tensor._storage and self._offset == tensor._offset
+                and self._spec is tensor._spec)
+
+    is_sparse = is_quantized = is_cuda = is_mps = is_xpu = is_mkldnn = is_sparse_csr = False
+    is_nested = is_cpu = _is_param = False
+
+    @property  # type: ignore[no-redef]
+    def is_cpu(self) -> bool:
+        return self._spec.device is CPU
+
+    @property
+    def is_meta(self) -> bool:
+        return self._spec.device is not CPU
+
+    def get_device(self) -> int:
+        return -1
+
+    def has_names(self) -> bool:
+        return False
+
+    @property
+    def names(self) -> tuple[None, ...]:
+        return (None,) * self._spec.ndim
+
+    @property
+    def name(self) -> str | None:
+        return self._extra.name if self._extra is not None else None
+
+    # ---- memory --------------------------------------------------------------------------
+
+    def untyped_storage(self) -> UntypedStorage:
+        return self._storage
+
+    def storage(self) -> Any:
+        return _access.typed_storage(self)
+
+    def data_ptr(self) -> int:
+        if not self._spec.numel:
+            return 0
+        return self._storage.data_ptr() + self._offset * self._spec.dtype.itemsize
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from ._rebuild import reduce_tensor
+
+        return reduce_tensor(self, protocol)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return _access.deep_copy(self, memo)
+
+    # ---- the tape ------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Make this leaf collect gradients (or stop it)."""
+        if self._node is not None:
+            if not requires_grad:
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you want to "
+                    "use a computed variable in a subgraph that doesn't require differentiation "
+                    "use var_no_grad = var.detach().")
+            return self
+        dtype = self._spec.dtype
+        if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if requires_grad and self._version is None and not STATE.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside "
+                               "InferenceMode is not allowed.")
+        self._requires_grad = bool(requires_grad)
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        return self._node is None
+
+    @property
+    def grad_fn(self) -> GradFn | None:
+        return grad_fn_of(self)
+
+    @property
+    def output_nr(self) -> int:
+        return self._output_nr
+
+    @property
+    def grad(self) -> Tensor | None:
+        if self._grad is None and self._node is not None and not self.retains_grad:
+            import warnings
+
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+                ".grad attribute won't be populated during autograd.backward(). If you indeed "
+                "want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() "
+                "on the non-leaf Tensor.", stacklevel=2)
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            _access.check_grad(self, value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def backward(self, gradient: Any = None, retain_graph: bool | None = None,
+                 create_graph: bool = False, inputs: Any = None) -> None:
+        """Accumulate gradients into the leaves that this tensor was computed from."""
+        engine.backward(self, gradient, retain_graph, create_graph, inputs)
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf in `.grad`."""
+        if not self._requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._node is None or self.retains_grad:
+            return
+        self._more().retain = True
+        extra = self._node.extra
+        if extra.retained is None:
+            extra.retained = {}
+        extra.retained[self._output_nr] = weakref.ref(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        return self._extra is not None and bool(self._extra.retain)
+
+    def _more(self) -> Extra:
+        if self._extra is None:
+            self._extra = Extra()
+        return self._extra
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> Any:
+        """Call `hook(grad)` when the gradient of this tensor is known; it may replace it."""
+        return _access.register_hook(self, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], Any]) -> Any:
+        """Call `hook(self)` after a gradient was accumulated into this leaf."""
+        return _access.register_after(self, hook)
+
+    @property
+    def data(self) -> Tensor:
+        made = wrap(self._storage, self._spec, self._offset)
+        return made
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        _access.set_data(self, value)
+
+    def detach(self) -> Tensor:
+        """The same memory, off the tape."""
+        made = wrap(self._storage, self._spec, self._offset)
+        made._version = self._version
+        return made
+
+    def detach_(self) -> Tensor:
+        self._node, self._output_nr, self._requires_grad = None, 0, False
+        return self
+
+    def is_same(self, other: Any) -> bool:
+        return self is other
+
+    def _is_view(self) -> bool:
+        return self._extra is not None and self._extra.base is not None
+
+    @property
+    def _base(self) -> Tensor | None:
+        return self._extra.base if self._extra is not None else None
+
+    # ---- Python --------------------------------------------------------------------------
+
+    def item(self) -> Any:
+        """The value of a one-element tensor as a Python number."""
+        if self._spec.numel != 1:
+            raise RuntimeError(f"a Tensor with {self._spec.numel} elements cannot be converted "
+                               "to Scalar")
+        return _access.read_one(self)
+
+    def tolist(self) -> Any:
+        return _access.to_list(self)
+
+    def numpy(self, *, force: bool = False) -> Any:
+        return _access.to_numpy(self, force)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return _access.as_array(self, dtype, copy)
+
+    __array_priority__ = 1000
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self.numpy().__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+        from ._printing import tensor_repr
+
+        return tensor_repr(self)
+
+    def __format__(self, spec: str) -> str:
+        from ._printing import format_tensor
+
+        return format_tensor(self, spec)
+
+    def __bool__(self) -> bool:
+        if self._spec.numel == 0:
+            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        if self._spec.numel > 1:
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        return bool(_access.read_one(self))
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self._spec.dtype.category >= FLOATING or self._spec.numel != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an "
+                            "index")
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if self._spec.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self._spec.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self._spec.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(OPERATORS.unbind(self, 0))
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, (TensorBase, int, float, complex)):
+            return bool(OPERATORS.any(OPERATORS.eq(self, element)))
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed "
+                           f"in a {type(element)}.")
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *functions.names()})
+
+    def __getitem__(self, index: Any) -> Any:
+        return _indexing.get(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        _indexing.put(self, index, value)
+
+
+Tensor.__module__ = "torch"
+_new = object.__new__
+
+
+def _bare(class_: type) -> Any:
+    made = _new(class_)
+    made._requires_grad = False
+    made._node = made._grad = made._extra = None
+    made._output_nr = 0
+    return made
+
+
+def wrap(storage: UntypedStorage, spec: Spec, offset: int) -> Tensor:
+    """A tensor from its parts, off the tape, with a version counter of its own."""
+    made = _new(Tensor)
+    made._storage = storage
+    made._spec = spec
+    made._offset = offset
+    made._version = None if STATE.inference else Version()
+    made._requires_grad = False
+    made._node = made._grad = made._extra = None
+    made._output_nr = 0
+    return made
+
+
+registry.wrap = wrap
+
+
+def _wrapped(dim: int, spec: Spec) -> int:
+    from .core.views import wrap_dim
+
+    return wrap_dim(dim, spec.ndim)
+
+
+from . import _tensor_methods  # noqa: E402 - adds methods to the class above
+
+_tensor_methods.install(Tensor)
+_tensor_methods.install_builtins(Tensor, Node)

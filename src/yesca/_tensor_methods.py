@@ -1,0 +1,347 @@
+"""Python's operators, conversions, and the methods that are not plain operators."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from .core.devices import CPU, resolve
+from .core.dtypes import BY_NAME, DType, get_default_dtype
+from .core.spec import spec
+from .core.tensor_base import TensorBase
+from .dispatch import creation
+from .dispatch.call import OPERATORS, call, call_inplace
+from .dispatch.functions import record
+
+_NUMBERS = (TensorBase, int, float, complex)
+
+
+def _accepts(value: Any) -> bool:
+    return isinstance(value, _NUMBERS) or type(value).__module__ == "numpy"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, _NUMBERS):
+        return value
+    return value.item() if getattr(value, "ndim", 1) == 0 else creation.as_tensor(value)
+
+
+def _binary(name: str, *rest: Any, swap: bool = False) -> Callable[[Any, Any], Any]:
+    """`a + b` from a record; `rest` are the remaining arguments."""
+    found: list[Any] = []
+
+    def method(self: Any, other: Any) -> Any:
+        if not _accepts(other):
+            return NotImplemented
+        if not found:
+            found.append(record(name))
+        other = _plain(other)
+        if swap:
+            self, other = _swapped(self, other)
+        return call(found[0], (self, other, *rest))
+
+    return method
+
+
+def _swapped(self: Any, other: Any) -> tuple[Any, Any]:
+    return other, self
+
+
+def _inplace(name: str, *rest: Any) -> Callable[[Any, Any], Any]:
+    found: list[Any] = []
+
+    def method(self: Any, other: Any) -> Any:
+        if not _accepts(other):
+            return NotImplemented
+        if not found:
+            found.append(record(name))
+        return call_inplace(found[0], (self, _plain(other), *rest))
+
+    return method
+
+
+def _unary(name: str) -> Callable[[Any], Any]:
+    def method(self: Any) -> Any:
+        return getattr(OPERATORS, name)(self)
+
+    return method
+
+
+def _compare(name: str) -> Callable[[Any, Any], Any]:
+    compared = _binary(name)
+
+    def method(self: Any, other: Any) -> Any:
+        if isinstance(other, (list, tuple)) and name in ("eq", "ne"):
+            return NotImplemented
+        return compared(self, other)
+
+    return method
+
+
+def _power(self: Any, other: Any) -> Any:
+    return OPERATORS.pow(self, _plain(other)) if _accepts(other) else NotImplemented
+
+
+def _reversed_power(self: Any, other: Any) -> Any:
+    if not _accepts(other):
+        return NotImplemented
+    return OPERATORS.pow(_plain(other), self)
+
+
+def _matmul(self: Any, other: Any) -> Any:
+    return OPERATORS.matmul(self, other) if isinstance(other, TensorBase) else NotImplemented
+
+
+def _reversed_matmul(self: Any, other: Any) -> Any:
+    return OPERATORS.matmul(other, self) if isinstance(other, TensorBase) else NotImplemented
+
+
+def _bitwise(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
+    return _binary(f"bitwise_{name}", swap=swap)
+
+
+def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Another dtype or device; self where nothing changes."""
+    device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
+    copy, memory_format = kwargs.pop("copy", False), kwargs.pop("memory_format", None)
+    kwargs.pop("non_blocking", None)
+    other = kwargs.pop("other", None)
+    if kwargs:
+        raise TypeError(f"to() got an unexpected keyword argument {next(iter(kwargs))!r}")
+    rest = list(args)
+    if rest and isinstance(rest[0], TensorBase):
+        other = rest.pop(0)
+    elif rest and isinstance(rest[0], DType):
+        dtype = rest.pop(0)
+    elif rest:
+        device = rest.pop(0)
+        if rest and (rest[0] is None or isinstance(rest[0], DType)):
+            dtype = rest.pop(0)
+    if len(rest) > 1:
+        copy = rest[1]
+    if other is not None:
+        dtype, device = other._spec.dtype, other._spec.device
+    mine = self._spec
+    place = mine.device if device is None else resolve(device)
+    wanted = mine.dtype if dtype is None else dtype
+    if not isinstance(wanted, DType):
+        raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not "
+                        f"{type(wanted).__name__}")
+    if place is not mine.device:
+        return _move(self, place, wanted)
+    if wanted is not mine.dtype:
+        return OPERATORS.to_dtype(self, wanted, memory_format)
+    if copy:
+        return OPERATORS.clone(self, memory_format=memory_format)
+    if memory_format is not None and not self.is_contiguous(memory_format=memory_format) \
+            and memory_format.name != "preserve_format":
+        return OPERATORS.clone(self, memory_format=memory_format)
+    return self
+
+
+def _move(self: Any, place: Any, dtype: DType) -> Any:
+    if place is CPU:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    return creation.make(spec(dtype, self._spec.shape, self._spec.strides, place))
+
+
+def _conversion(name: str) -> Callable[..., Any]:
+    dtype = BY_NAME[name]
+
+    def method(self: Any, memory_format: Any = None) -> Any:
+        return self if self._spec.dtype is dtype and memory_format is None \
+            else _to(self, dtype, memory_format=memory_format)
+
+    return method
+
+
+def _type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
+    from .core.dtypes import SCALAR_NAMES
+
+    if dtype is None:
+        return f"torch.{SCALAR_NAMES[self._spec.dtype]}Tensor"
+    if isinstance(dtype, str):
+        name = dtype.removeprefix("torch.").removesuffix("Tensor")
+        matches = [d for d, n in SCALAR_NAMES.items() if n == name]
+        if not matches:
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = matches[0]
+    return _to(self, dtype if isinstance(dtype, DType) else dtype.dtype)
+
+
+def _new_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`x.new_zeros(...)`: as the free function, with x's dtype and device."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        kwargs["dtype"] = kwargs.get("dtype") or self._spec.dtype
+        kwargs["device"] = kwargs.get("device") or self._spec.device
+        return function(*args, **kwargs)
+
+    return method
+
+
+def _new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None,
+                requires_grad: bool = False) -> Any:
+    made = creation.from_data(data, dtype or self._spec.dtype, device or self._spec.device, True)
+    return made.requires_grad_(requires_grad)
+
+
+def _copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    if not isinstance(src, TensorBase):
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not "
+                        f"{type(src).__name__}")
+    return call_inplace(record("copy"), (self, src, False))  # type: ignore[arg-type]
+
+
+def _cuda(self: Any, *args: Any, **kwargs: Any) -> Any:
+    raise AssertionError("Torch not compiled with CUDA enabled")
+
+
+def _transposed_all(self: Any) -> Any:
+    dims = range(self.dim() - 1, -1, -1)
+    return OPERATORS.permute(self, tuple(dims))
+
+
+def _last_two(self: Any) -> Any:
+    return OPERATORS.transpose(self, -2, -1)
+
+
+def _overload(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(OPERATORS, name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+def _resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
+    """Change the shape in place; memory grows when it must."""
+    shape = creation.sizes_of(sizes, "resize_")
+    if self._requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    made = spec(self._spec.dtype, shape, None, self._spec.device)
+    need = self._offset * made.dtype.itemsize + made.nbytes
+    if need > self._storage._nbytes:
+        if not self._storage.resizable():
+            raise RuntimeError("Trying to resize storage that is not resizable")
+        self._storage._grow(need)
+    self._spec = made
+    return self
+
+
+def _set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = None,
+          stride: Any = None) -> Any:
+    """Look at another storage (or tensor's) from now on."""
+    if isinstance(source, TensorBase):
+        self._storage, self._spec, self._offset = source._storage, source._spec, source._offset
+        return self
+    storage = creation.make(spec(self._spec.dtype, (0,)))._storage if source is None else \
+        getattr(source, "_untyped", source)
+    shape = (storage._nbytes // self._spec.dtype.itemsize,) if size is None else tuple(size)
+    if stride is None:
+        stride = spec(self._spec.dtype, shape).strides
+    made = creation.tensor_from_storage(storage, self._spec.dtype, storage_offset, shape, stride)
+    self._storage, self._spec, self._offset = storage, made._spec, made._offset
+    return self
+
+
+def install(cls: Any) -> None:
+    """Put the methods on the class."""
+    for name, rest in (("add", (1,)), ("sub", (1,)), ("mul", ()), ("div", (None,)),
+                       ("floor_divide", ()), ("remainder", ())):
+        python = {"div": "truediv", "floor_divide": "floordiv", "remainder": "mod"}.get(name, name)
+        setattr(cls, f"__{python}__", _binary(name, *rest))
+        setattr(cls, f"__i{python}__", _inplace(name, *rest))
+        if name in ("add", "mul"):
+            setattr(cls, f"__r{python}__", _binary(name, *rest))
+        elif name == "sub":
+            cls.__rsub__ = _binary("rsub", 1)
+        else:
+            setattr(cls, f"__r{python}__", _reflected(name, *rest))
+    for name in ("and", "or", "xor"):
+        setattr(cls, f"__{name}__", _bitwise(name))
+        setattr(cls, f"__r{name}__", _bitwise(name))
+        setattr(cls, f"__i{name}__", _inplace(f"bitwise_{name}"))
+    cls.__lshift__, cls.__rshift__ = _bitwise("left_shift"), _bitwise("right_shift")
+    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        setattr(cls, f"__{name}__", _compare(name))
+    cls.__neg__, cls.__pos__, cls.__abs__ = _unary("neg"), _unary("positive"), _unary("abs")
+    cls.__invert__ = _unary("bitwise_not")
+    cls.__pow__, cls.__rpow__ = _power, _reversed_power
+    cls.__ipow__ = lambda self, other: self.pow_(other)
+    cls.__matmul__, cls.__rmatmul__ = _matmul, _reversed_matmul
+    cls.to, cls.type, cls.copy_, cls.cuda = _to, _type, _copy_, _cuda
+    cls.cpu = lambda self, memory_format=None: _to(self, CPU)
+    cls.type_as = lambda self, other: _to(self, other._spec.dtype)
+    for method, name in (("float", "float32"), ("double", "float64"), ("half", "float16"),
+                         ("bfloat16", "bfloat16"), ("long", "int64"), ("int", "int32"),
+                         ("short", "int16"), ("char", "int8"), ("byte", "uint8"),
+                         ("bool", "bool")):
+        setattr(cls, method, _conversion(name))
+    for name in ("empty", "zeros", "ones", "full"):
+        setattr(cls, f"new_{name}", _new_of(getattr(creation, name)))
+    cls.new_empty_strided = _new_of(creation.empty_strided)
+    cls.new_tensor = _new_tensor
+    cls.T = property(_transposed_all)
+    cls.mT = property(_last_two)
+    cls.H, cls.mH = property(_last_two), property(_last_two)
+    for name in ("max", "min"):
+        setattr(cls, name, _overload(name))
+    cls.resize_, cls.set_ = _resize_, _set_
+    cls.resize_as_ = lambda self, other: _resize_(self, other._spec.shape)
+    cls.__hash__ = lambda self: id(self)
+
+
+#: Python operators, and methods, whose builtins are made at start-up: (attribute, record).
+_BUILTINS = (
+    ("__add__", "add"), ("__radd__", "add"), ("__sub__", "sub"), ("__rsub__", "rsub"),
+    ("__mul__", "mul"), ("__rmul__", "mul"), ("__truediv__", "div"), ("__eq__", "eq"),
+    ("__ne__", "ne"), ("__lt__", "lt"), ("__le__", "le"), ("__gt__", "gt"), ("__ge__", "ge"),
+    ("__neg__", "neg"), ("__and__", "bitwise_and"), ("__or__", "bitwise_or"),
+    ("__invert__", "bitwise_not"), ("__getitem__", "getitem"), ("__matmul__", "matmul"),
+)
+_METHODS = (
+    "add", "sub", "mul", "div", "neg", "abs", "exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh",
+    "sigmoid", "relu", "square", "reciprocal", "maximum", "minimum", "eq", "ne", "lt", "le", "gt",
+    "ge", "sum", "mean", "amax", "amin", "prod", "any", "all", "view", "transpose", "permute",
+    "t", "unsqueeze", "squeeze", "expand", "select", "narrow", "clone", "clamp", "matmul", "mm",
+    "bmm", "softmax", "log_softmax", "gather", "index_select", "cumsum",
+)
+
+
+def install_builtins(cls: Any, node: type) -> None:
+    """Put builtins of machine code in front of the commonest methods and operators."""
+    from .dispatch import fast, functions
+
+    if fast.setup({"tensor": cls, "node": node}) is None:
+        return
+    wanted = []
+    for attribute, name in _BUILTINS:
+        found = record(name)
+        twin = cls.__dict__.get(attribute)
+        if found is not None and found.composite is None and twin is not None:
+            wanted.append((attribute, found, twin))
+    for name in _METHODS:
+        found = record(name)
+        if found is not None and found.composite is None and found.method:
+            wanted.append((name, found, functions.method(name)))
+    fast.FAST.methods(cls, wanted)  # type: ignore[union-attr]
+    cls.__hash__ = lambda self: id(self)
+
+
+def _reflected(name: str, *rest: Any) -> Callable[[Any, Any], Any]:
+    """`2 / x`: the number becomes a 0-dim tensor on the left."""
+
+    def method(self: Any, other: Any) -> Any:
+        if not _accepts(other):
+            return NotImplemented
+        other = _plain(other)
+        if not isinstance(other, TensorBase):
+            other = creation.scalar_tensor(other, self)
+        return call(record(name), (other, self, *rest))  # type: ignore[arg-type]
+
+    return method
+
+
+__all__ = ["get_default_dtype", "install", "operator"]

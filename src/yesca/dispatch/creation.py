@@ -1,0 +1,516 @@
+"""New tensors: from sizes, numbers, nested lists, arrays and buffers."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from typing import Any
+
+from ..core import registry
+from ..core.devices import CPU, META, Device, resolve
+from ..core.dtypes import (
+    ALL, BOOL, COMPLEX, FLOATING, DType, bfloat16, bool_, default_for, float16, float32, float64,
+    get_default_dtype, int64, number_category, uint8,
+)
+from ..core.spec import Spec, spec
+from ..core.storage import EXPORTED, FOREIGN, UntypedStorage
+from ..core.tensor_base import TensorBase
+from ..runtime.plan import new_storage
+
+
+def sizes_of(size: Any, name: str = "zeros") -> tuple[int, ...]:
+    """`zeros(2, 3)` and `zeros((2, 3))` mean the same; sizes must not be negative."""
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = size[0]
+    made = []
+    for position, value in enumerate(size):
+        if isinstance(value, bool) or not hasattr_index(value):
+            raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, but "
+                            f"found element of type {type(value).__name__} at pos {position}")
+        number = value.__index__()
+        if number < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {number}: "
+                               f"{[int(v) for v in size]}")
+        made.append(number)
+    return tuple(made)
+
+
+def hasattr_index(value: Any) -> bool:
+    """Whether a value counts as an integer (NumPy's integers and 0-dim tensors do)."""
+    if isinstance(value, TensorBase):
+        return value._spec.dtype.category < FLOATING and value._spec.numel == 1
+    return isinstance(value, int) or getattr(value, "__index__", None) is not None
+
+
+def make(made: Spec) -> Any:
+    """An uninitialised tensor of a spec."""
+    if made.device is META:
+        return registry.wrap(UntypedStorage._wrap(0, made.nbytes, None, 0, META), made, 0)  # type: ignore[misc]
+    if made.nbytes > (1 << 62):
+        raise RuntimeError("Storage size calculation overflowed with sizes="
+                           f"{list(made.shape)}")
+    return registry.wrap(new_storage(made.nbytes), made, 0)  # type: ignore[misc]
+
+
+def _finished(tensor: Any, requires_grad: bool) -> Any:
+    if requires_grad:
+        tensor.requires_grad_(True)
+    return tensor
+
+
+def _checked_layout(layout: Any, pin_memory: bool) -> None:
+    name = getattr(layout, "name", "strided")
+    if layout is not None and name != "strided":
+        raise NotImplementedError(f"layout {layout} is not there yet; use torch.strided")
+    if pin_memory:
+        raise RuntimeError("Cannot access accelerator device when none is available: "
+                           "pin_memory=True needs one")
+
+
+def empty(*size: Any, out: Any = None, dtype: DType | None = None, layout: Any = None,
+          device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+          memory_format: Any = None, names: Any = None) -> Any:
+    """An uninitialised tensor."""
+    _checked_layout(layout, pin_memory)
+    shape = sizes_of(size, "empty")
+    if out is not None:
+        return out.resize_(shape)
+    place = resolve(device)
+    plain = spec(dtype or get_default_dtype(), shape, None, place)
+    if memory_format is not None:
+        from ..operators.copying import strides_for
+
+        if memory_format.name != "preserve_format":
+            plain = spec(plain.dtype, shape, strides_for(plain, memory_format), place)
+    return _finished(make(plain), requires_grad)
+
+
+def full(size: Any, fill_value: Any, *, out: Any = None, dtype: DType | None = None,
+         layout: Any = None, device: Any = None, requires_grad: bool = False,
+         pin_memory: bool = False) -> Any:
+    """A tensor of one value."""
+    if dtype is None:
+        dtype = out._spec.dtype if out is not None else fill_value._spec.dtype \
+            if isinstance(fill_value, TensorBase) else default_for(number_category(fill_value))
+    size = (size,) if isinstance(size, int) else size
+    made = empty(tuple(size), out=out, dtype=dtype, layout=layout, device=device,
+                 pin_memory=pin_memory)
+    return _finished(fill_(made, fill_value), requires_grad)
+
+
+def fill_(tensor: Any, value: Any) -> Any:
+    """Every element set to `value`, in place."""
+    from .call import OPERATORS
+
+    return OPERATORS.fill_(tensor, value)
+
+
+def zeros(*size: Any, out: Any = None, dtype: DType | None = None, layout: Any = None,
+          device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+          names: Any = None) -> Any:
+    """Zeros."""
+    made = empty(*size, out=out, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return _finished(fill_(made, 0), requires_grad)
+
+
+def ones(*size: Any, out: Any = None, dtype: DType | None = None, layout: Any = None,
+         device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+         names: Any = None) -> Any:
+    """Ones."""
+    made = empty(*size, out=out, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return _finished(fill_(made, 1), requires_grad)
+
+
+def empty_strided(size: Any, stride: Any, *, dtype: DType | None = None, layout: Any = None,
+                  device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Any:
+    """An uninitialised tensor of these strides."""
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    made = spec(dtype or get_default_dtype(), tuple(size), tuple(stride), resolve(device))
+    return _finished(make(made), requires_grad)
+
+
+def _like(tensor: Any, dtype: DType | None, device: Any, memory_format: Any) -> Any:
+    from ..operators.copying import strides_for
+
+    base = tensor._spec
+    place = base.device if device is None else resolve(device)
+    return make(spec(dtype or base.dtype, base.shape, strides_for(base, memory_format), place))
+
+
+def empty_like(input: Any, *, dtype: DType | None = None, layout: Any = None,  # noqa: A002
+               device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+               memory_format: Any = None) -> Any:
+    """Uninitialised, with the shape, dtype and strides of another tensor."""
+    return _finished(_like(input, dtype, device, memory_format), requires_grad)
+
+
+def zeros_like(input: Any, *, dtype: DType | None = None, layout: Any = None,  # noqa: A002
+               device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+               memory_format: Any = None) -> Any:
+    """Zeros like another tensor."""
+    return _finished(fill_(_like(input, dtype, device, memory_format), 0), requires_grad)
+
+
+def ones_like(input: Any, *, dtype: DType | None = None, layout: Any = None,  # noqa: A002
+              device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+              memory_format: Any = None) -> Any:
+    """Ones like another tensor."""
+    return _finished(fill_(_like(input, dtype, device, memory_format), 1), requires_grad)
+
+
+def full_like(input: Any, fill_value: Any, *, dtype: DType | None = None,  # noqa: A002
+              layout: Any = None, device: Any = None, requires_grad: bool = False,
+              pin_memory: bool = False, memory_format: Any = None) -> Any:
+    """One value, like another tensor."""
+    return _finished(fill_(_like(input, dtype, device, memory_format), fill_value), requires_grad)
+
+
+def is_like(tensor: Any, wanted: Spec) -> bool:
+    """Whether a tensor has this shape and these strides."""
+    return tensor._spec.shape == wanted.shape and tensor._spec.strides == wanted.strides
+
+
+def clone_like(tensor: Any, wanted: Spec) -> Any:
+    """A copy with the strides of `wanted` where it is dense."""
+    from .call import OPERATORS
+
+    if wanted.dense and tensor._spec.shape == wanted.shape:
+        return OPERATORS.copy_like(tensor, tuple(wanted.shape), tuple(wanted.strides))
+    return OPERATORS.clone(tensor)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether an object is a tensor."""
+    return isinstance(obj, TensorBase)
+
+
+def scalar_tensor(value: Any, like: Any = None, *, dtype: DType | None = None,
+                  device: Any = None) -> Any:
+    """A 0-dim tensor of a number; `like` gives the dtype that promotion would."""
+    if dtype is None and like is not None:
+        category = number_category(value)
+        base = like._spec.dtype
+        dtype = default_for(category) if category > base.category else base
+        device = like._spec.device
+    return full((), value, dtype=dtype or get_default_dtype(), device=device)
+
+
+# ---- from data -------------------------------------------------------------------------------
+
+def tensor(data: Any, *, dtype: DType | None = None, device: Any = None,
+           requires_grad: bool = False, pin_memory: bool = False) -> Any:
+    """A tensor with a copy of the data: numbers, nested sequences, arrays, tensors."""
+    if isinstance(data, TensorBase):
+        import warnings
+
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
+            "rather than torch.tensor(sourceTensor).", stacklevel=2)
+    return _finished(from_data(data, dtype, device, copy=True), requires_grad)
+
+
+def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Any:
+    """The data as a tensor, sharing memory where it can."""
+    return from_data(data, dtype, device, copy=False)
+
+
+def from_data(data: Any, dtype: DType | None, device: Any, copy: bool) -> Any:
+    """The common part of `tensor`, `as_tensor` and the constructors."""
+    place = None if device is None else resolve(device)
+    if isinstance(data, TensorBase):
+        return _from_tensor(data, dtype, place, copy)
+    if type(data).__module__ == "numpy" or getattr(data, "__array_interface__", None) is not None:
+        return _from_array(data, dtype, place, copy)
+    place = place or resolve(None)
+    shape = _shape_of(data)
+    flat: list[Any] = []
+    _flatten(data, shape, 0, flat)
+    if any(isinstance(v, TensorBase) or type(v).__module__ == "numpy" for v in flat):
+        flat = [v.item() if isinstance(v, TensorBase) or type(v).__module__ == "numpy" else v
+                for v in flat]
+    if dtype is None:
+        dtype = _infer(flat)
+    made = make(spec(dtype, shape, None, place))
+    if place is CPU and flat:
+        write_values(made._storage, dtype, flat)
+    return made
+
+
+def _from_tensor(data: Any, dtype: DType | None, place: Device | None, copy: bool) -> Any:
+    made = data.detach()
+    if dtype is not None or place is not None:
+        return made.to(device=place or data._spec.device, dtype=dtype or data._spec.dtype,
+                       copy=copy)
+    return made.clone() if copy else data
+
+
+def _from_array(data: Any, dtype: DType | None, place: Device | None, copy: bool) -> Any:
+    import numpy as np
+
+    array_ = np.asarray(data)
+    if array_.dtype.byteorder == ">" or any(s < 0 for s in array_.strides):
+        array_ = array_.astype(array_.dtype.newbyteorder("="))
+        copy = False
+    made = from_numpy(array_.copy() if copy and array_.ndim else np.array(array_))
+    if not copy:
+        made = from_numpy(array_)
+    place = place or resolve(None)
+    if dtype is not None or place is not CPU:
+        made = made.to(device=place, dtype=dtype or made._spec.dtype)
+    return made
+
+
+def _shape_of(data: Any) -> tuple[int, ...]:
+    shape = []
+    while True:
+        if isinstance(data, TensorBase):
+            shape.extend(data._spec.shape)
+            break
+        if isinstance(data, (str, bytes)) or not _is_sequence(data):
+            break
+        shape.append(len(data))
+        if len(data) == 0 or len(shape) > 128:
+            break
+        data = data[0]
+    return tuple(shape)
+
+
+def _is_sequence(data: Any) -> bool:
+    return isinstance(data, (list, tuple, range)) or (
+        getattr(data, "__len__", None) is not None and getattr(data, "__getitem__", None)
+        is not None and not isinstance(data, (dict, set)) and getattr(data, "ndim", 1) != 0)
+
+
+def _flatten(data: Any, shape: tuple[int, ...], depth: int, into: list[Any]) -> None:
+    if isinstance(data, TensorBase) and depth < len(shape):
+        data = data.tolist()
+    if depth == len(shape):
+        into.append(data)
+        return
+    if not _is_sequence(data):
+        raise TypeError("not a sequence" if depth else
+                        f"new(): invalid data type '{type(data).__name__}'")
+    if len(data) != shape[depth]:
+        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} "
+                         f"(got {len(data)})")
+    if depth + 1 == len(shape):
+        if any(isinstance(v, (list, tuple)) for v in data):
+            bad = next(v for v in data if isinstance(v, (list, tuple)))
+            raise TypeError(f"only number elements are expected at dim {depth + 1}, got "
+                            f"{type(bad).__name__}")
+        into.extend(data)
+        return
+    for item in data:
+        _flatten(item, shape, depth + 1, into)
+
+
+def _infer(flat: list[Any]) -> DType:
+    if not flat:
+        return get_default_dtype()
+    category = BOOL
+    for value in flat:
+        if not isinstance(value, (bool, int, float, complex)):
+            if value is None:
+                raise RuntimeError("Could not infer dtype of NoneType")
+            raise (TypeError(f"new(): invalid data type '{type(value).__name__}'")
+                   if isinstance(value, str) else
+                   RuntimeError(f"Could not infer dtype of {type(value).__name__}"))
+        category = max(category, number_category(value))
+    return default_for(category)
+
+
+def write_values(storage: UntypedStorage, dtype: DType, flat: list[Any]) -> None:
+    """Put Python numbers into memory."""
+    storage._memory()[:len(flat) * dtype.itemsize] = encode(dtype, flat)
+
+
+def encode(dtype: DType, flat: list[Any]) -> Any:
+    """Python numbers as bytes of a dtype."""
+    try:
+        if dtype.category == FLOATING:
+            return _encode_floats(dtype, flat)
+        if dtype.category == COMPLEX:
+            pairs = [p for v in flat for p in (complex(v).real, complex(v).imag)]
+            return array("f" if dtype.itemsize == 8 else "d", pairs).tobytes()
+        if dtype is bool_:
+            return bytes(bool(v) for v in flat)
+        whole = [v if type(v) is int else int(v) for v in flat]
+        return array(dtype.format, whole).tobytes()
+    except OverflowError as error:
+        return _encode_wrapped(dtype, flat, error)
+
+
+def _encode_wrapped(dtype: DType, flat: list[Any], error: OverflowError) -> bytes:
+    if dtype.category == FLOATING:
+        return _encode_floats(dtype, [float("inf") if v > 0 else float("-inf")
+                                      if isinstance(v, int) else v for v in flat])
+    bits = dtype.itemsize * 8
+    low = -(1 << (bits - 1)) if dtype.is_signed else 0
+    high = (1 << (bits - 1)) - 1 if dtype.is_signed else (1 << bits) - 1
+    if dtype is uint8 and all(-256 < int(v) <= high for v in flat):
+        return bytes(int(v) & 255 for v in flat)
+    for v in flat:
+        if not low <= int(v) <= high:
+            raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow"
+                               ) from error
+    raise error
+
+
+def _encode_floats(dtype: DType, flat: list[Any]) -> bytes:
+    if dtype is float64:
+        return array("d", flat).tobytes()
+    if dtype is float32:
+        return array("f", flat).tobytes()
+    import numpy as np
+
+    if dtype is float16:
+        with np.errstate(over="ignore"):
+            return np.array(flat, np.float32).astype(np.float16).tobytes()
+    assert dtype is bfloat16
+    bits = np.array(flat, np.float32).view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    rounded[np.isnan(bits.view(np.float32))] = 0x7FC0
+    return rounded.astype(np.uint16).tobytes()
+
+
+_NUMPY = {d.name: d for d in ALL if d is not bfloat16}
+
+
+def from_numpy(ndarray: Any) -> Any:
+    """A tensor that shares a NumPy array's memory."""
+    import numpy as np
+
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    dtype = _NUMPY.get(ndarray.dtype.name)
+    if dtype is None:
+        raise TypeError(
+            f"can't convert np.ndarray of type {ndarray.dtype}. The only supported types are: "
+            "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, "
+            "uint32, uint16, uint8, and bool.")
+    if any(s < 0 for s in ndarray.strides):
+        raise ValueError("At least one stride in the given numpy array is negative, and tensors "
+                         "with negative strides are not currently supported. (You can probably "
+                         "work around this by making a copy of your array with array.copy().) ")
+    if any(s % ndarray.itemsize for s in ndarray.strides):
+        raise ValueError("given numpy array strides not a multiple of the element byte size. "
+                         "Copy the numpy array to reallocate the memory.")
+    if not ndarray.flags.writeable:
+        import warnings
+
+        warnings.warn("The given NumPy array is not writable, and PyTorch does not support "
+                      "non-writable tensors. Writing to the tensor is undefined; copy the array "
+                      "first to be safe.", UserWarning, stacklevel=3)
+    strides = tuple(s // ndarray.itemsize for s in ndarray.strides)
+    made = spec(dtype, ndarray.shape, strides)
+    storage = UntypedStorage._wrap(ndarray.ctypes.data, made.nbytes, ndarray, EXPORTED | FOREIGN)
+    return registry.wrap(storage, made, 0)  # type: ignore[misc]
+
+
+def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0,
+               requires_grad: bool = False) -> Any:
+    """A 1-D tensor over a Python buffer, sharing its memory."""
+    view = memoryview(buffer).cast("B")
+    size = dtype.itemsize
+    if view.nbytes == 0 or offset >= view.nbytes or offset < 0:
+        raise ValueError(f"both buffer length ({view.nbytes}) and count ({count}) must not be 0"
+                         if view.nbytes == 0 else
+                         f"offset ({offset} bytes) must be non-negative and no greater than "
+                         f"buffer length ({view.nbytes} bytes) minus 1")
+    left = view.nbytes - offset
+    if count < 0:
+        if left % size:
+            raise ValueError(f"buffer length ({left} bytes) after offset ({offset} bytes) must be "
+                             f"a multiple of element size ({size})")
+        count = left // size
+    if count * size > left:
+        raise ValueError(f"requested buffer length ({count} * {size} bytes) after offset "
+                         f"({offset} bytes) must not be greater than actual buffer length "
+                         f"({view.nbytes} bytes)")
+    if view.readonly:
+        import warnings
+
+        warnings.warn("The given buffer is not writable, and PyTorch does not support "
+                      "non-writable tensors.", UserWarning, stacklevel=2)
+    storage = UntypedStorage._from_buffer(view[offset:offset + count * size])
+    return _finished(registry.wrap(storage, spec(dtype, (count,)), 0), requires_grad)  # type: ignore[misc]
+
+
+# ---- sequences -------------------------------------------------------------------------------
+
+def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None,
+           dtype: DType | None = None, layout: Any = None, device: Any = None,
+           requires_grad: bool = False, pin_memory: bool = False) -> Any:
+    """start, start + step, ... below end."""
+    from .call import OPERATORS
+
+    if end is None:
+        start, end = 0, start
+    start, end, step = (v.item() if isinstance(v, TensorBase) else v for v in (start, end, step))
+    if dtype is None:
+        floats = any(isinstance(v, float) for v in (start, end, step))
+        dtype = get_default_dtype() if floats else int64
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    size = math.ceil((end - start) / step)
+    made = make(spec(dtype, (size,), None, resolve(device)))
+    OPERATORS.ramp_(made, start, step)
+    if out is not None:
+        return out.resize_(made.shape).copy_(made)
+    return _finished(made, requires_grad)
+
+
+def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: DType | None = None,
+             layout: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """`steps` evenly spaced values from start to end."""
+    from .call import OPERATORS
+
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    start, end = (v.item() if isinstance(v, TensorBase) else v for v in (start, end))
+    made = make(spec(dtype or get_default_dtype(), (steps,), None, resolve(device)))
+    OPERATORS.line_(made, start, end)
+    if out is not None:
+        return out.resize_(made.shape).copy_(made)
+    return _finished(made, requires_grad)
+
+
+def eye(n: int, m: int | None = None, *, out: Any = None, dtype: DType | None = None,
+        layout: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """Ones on the diagonal."""
+    from .call import OPERATORS
+
+    made = zeros(n, n if m is None else m, dtype=dtype, device=device)
+    OPERATORS.fill_(OPERATORS.diagonal(made), 1)
+    if out is not None:
+        return out.resize_(made.shape).copy_(made)
+    return _finished(made, requires_grad)
+
+
+def tensor_from_storage(storage: UntypedStorage, dtype: DType, storage_offset: int, size: Any,
+                        stride: Any, requires_grad: bool = False) -> Any:
+    """A tensor over a storage; refuses a view that does not fit into it."""
+    made = spec(dtype, tuple(size), tuple(stride), storage.device)
+    need = (storage_offset * dtype.itemsize + made.nbytes) if made.numel else 0
+    if storage_offset < 0 or need > storage._nbytes or any(s < 0 for s in (*size, *stride)):
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset "
+            f"{storage_offset}, and itemsize {dtype.itemsize} requiring a storage size of {need} "
+            f"are out of bounds for storage of size {storage._nbytes}")
+    return _finished(registry.wrap(storage, made, storage_offset), requires_grad)  # type: ignore[misc]
+
+
+FUNCTIONS = {
+    f.__name__: f for f in (
+        empty, full, zeros, ones, empty_strided, empty_like, zeros_like, ones_like, full_like,
+        tensor, as_tensor, from_numpy, frombuffer, arange, linspace, eye, is_tensor, is_like,
+        clone_like, scalar_tensor)
+}
+FUNCTIONS["asarray"] = as_tensor
+FUNCTIONS["_tensor_from_storage"] = tensor_from_storage

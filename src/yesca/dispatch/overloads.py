@@ -1,0 +1,80 @@
+"""Functions with several forms that one schema cannot say: max, min, and their named results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.tensor_base import TensorBase
+
+
+def named_result(name: str, fields: tuple[str, ...]) -> type:
+    """A tuple type with field names that prints as PyTorch's (torch.return_types.max)."""
+    made = type(name, (NamedResult,), {"_fields": fields, "__slots__": ()})
+    for k, field in enumerate(fields):
+        setattr(made, field, property(lambda self, k=k: tuple.__getitem__(self, k)))
+    made.__module__ = "torch.return_types"
+    made.__qualname__ = name
+    return made
+
+
+class NamedResult(tuple):  # type: ignore[type-arg]
+    """A tuple whose items have names."""
+
+    __slots__ = ()
+    _fields: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        inside = ",\n".join(f"{name}={value!r}" for name, value in
+                            zip(self._fields, self, strict=True))
+        return f"torch.return_types.{type(self).__name__}(\n{inside})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (type(self).__name__, tuple(self)))
+
+
+def _rebuild(name: str, values: tuple[Any, ...]) -> Any:
+    return TYPES[name](values)
+
+
+TYPES = {
+    name: named_result(name, ("values", "indices"))
+    for name in ("max", "min", "sort", "topk", "median", "nanmedian", "mode", "kthvalue",
+                 "cummax", "cummin")
+}
+
+
+def _extreme(name: str) -> Any:
+    def function(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
+        from .call import OPERATORS
+        from .functions import write_out
+
+        out = kwargs.pop("out", None)
+        if out is not None:
+            return write_out(name, function, (input, *args), kwargs, out)
+        dim = kwargs.pop("dim", kwargs.pop("axis", None))
+        other = kwargs.pop("other", None)
+        if args and isinstance(args[0], TensorBase):
+            other, args = args[0], args[1:]
+        elif args:
+            dim, args = args[0], args[1:]
+        keepdim = args[0] if args else kwargs.pop("keepdim", False)
+        if kwargs:
+            raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(kwargs))!r}")
+        if other is not None:
+            return getattr(OPERATORS, f"{name}imum")(input, other)
+        if dim is None:
+            if input.numel() == 0:
+                raise RuntimeError(
+                    f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+                    "Specify the reduction dim with the 'dim' argument.")
+            return getattr(OPERATORS, f"{name}_all")(input)
+        return TYPES[name](getattr(OPERATORS, f"{name}_dim")(input, dim, keepdim))
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "torch"
+    function.__doc__ = (f"{name}(input), {name}(input, dim, keepdim=False) with values and "
+                        f"indices, or {name}(input, other) elementwise.")
+    return function
+
+
+FUNCTIONS = {"max": _extreme("max"), "min": _extreme("min")}

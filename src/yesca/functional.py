@@ -1,0 +1,24 @@
+"""Every free function by PyTorch's name, made from the records when it is first asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _tensor  # noqa: F401 - sets up what operators wrap their results in
+from .dispatch.call import OPERATORS
+from .dispatch.functions import names
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        made = getattr(OPERATORS, name)
+    except AttributeError:
+        raise AttributeError(f"module 'torch' has no attribute {name!r}") from None
+    globals()[name] = made
+    return made
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *names()})

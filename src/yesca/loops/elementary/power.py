@@ -1,0 +1,161 @@
+"""pow and fmod.
+
+pow: the logarithm of |x| to about 70 bits (float32: in float64), times y, then the exponential. The
+special cases of C follow from an infinite logarithm of 0 and infinity, and selects at the end.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ...core.dtypes import FLOATING, float32, float64
+from ..ir import Expr, bitcast, cast, const, operate
+from ..scalar import fma, where
+from .exponential import exp_bounded
+from .logarithm import decompose, exponent_of
+from .support import (
+    DOUBLE, SINGLE, absolute, at_least, at_most, copysign, format_of, horner, two_product, two_sum,
+)
+
+#: log2(1 + f) / f for a float32 argument in float64, error 2**-37
+LOG2 = (
+    1.4426950408865684, -0.7213475203276568, 0.4808983488097699, -0.36067379308412423,
+    0.2885387948915755, -0.24044643918303188, 0.20610716808154056, -0.1804365459509818,
+    0.16021534115846414, -0.14250118515950297, 0.1302949730371045, -0.1346298666573984,
+    0.13240919905141674, -0.0696183462767412)
+#: (2**r - 1) / r on |r| <= 1/2 for a float32 result, error 2**-34
+EXP2 = (
+    0.6931471807045407, 0.2402265106669916, 0.05550410367317984, 0.009618037753777049,
+    0.0013333922110497682, 0.0001546690018454825, 1.5201280020000657e-05)
+#: (log(m) / s - 2 - 2/3 z) / z**2 in z = s**2, s = (m - 1) / (m + 1); error 2**-73 of log(m)
+LOG_TAIL = (
+    0.3999999999999998, 0.2857142857144387, 0.22222222217778528, 0.18181818845758244,
+    0.15384558288160421, 0.13336270497523156, 0.11675649214727223, 0.11982915041218684)
+TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)
+#: ln 2 with a first part of 42 bits, so that its product with an exponent is exact
+LN2 = (0.6931471805598903, 5.497923018708371e-14)
+FMOD_STEP = 50  # binary digits of the quotient taken by one step; 45 for float32
+
+
+def pow(x: Expr, y: Expr) -> Expr:  # noqa: A001
+    """x**y for one dtype of both; integers wrap around."""
+    if x.dtype.category != FLOATING:
+        return _integer_power(x, y)
+    fmt = format_of(x)
+    magnitude = absolute(x)
+    bounded = at_most(at_least(y, -(2.0**70)), 2.0**70)  # 0 * infinity does not appear
+    raised = (_power_single if fmt is SINGLE else _power_double)(magnitude, bounded)
+    whole = operate("trunc", y).eq(y)
+    half = y * 0.5
+    odd = whole & operate("trunc", half).ne(half)
+    negative = bitcast(x, fmt.integer) < 0
+    raised = where(negative & odd, -raised, raised)
+    undefined = negative & ~whole & (magnitude < math.inf) & (magnitude > 0.0)
+    raised = where(undefined, math.nan, raised)
+    return where(y.eq(0.0) | x.eq(1.0), 1.0, raised)
+
+
+def _logarithm_limits(a: Expr, value: Expr) -> Expr:
+    """The logarithm: value, or infinite for 0 and infinity; NaN for NaN."""
+    value = where(a < math.inf, value, a)
+    return where(a.eq(0.0), -math.inf, value)
+
+
+def _power_single(a: Expr, y: Expr) -> Expr:
+    """|x|**y of float32, computed in float64: denormal numbers are normal there."""
+    wide = cast(a, float64)
+    shifted, bits = exponent_of(wide, DOUBLE)
+    f = bitcast(bits - shifted, float64) - 1.0
+    e = cast(shifted >> DOUBLE.mantissa, float64)
+    z = cast(y, float64) * _logarithm_limits(wide, fma(f, horner(f, LOG2), e))
+    z = at_most(at_least(z, -160.0), 160.0)
+    offset = DOUBLE.magic + DOUBLE.bias
+    moved = z + offset
+    scale = bitcast(bitcast(moved, DOUBLE.integer) << DOUBLE.mantissa, float64)
+    return cast(horner(z - (moved - offset), (1.0, *EXP2)) * scale, float32)
+
+
+def _power_double(a: Expr, y: Expr) -> Expr:
+    high, low = _long_logarithm(a)
+    high = _logarithm_limits(a, high)
+    product, error = two_product(y, high)
+    rest = fma(y, low, error)
+    rest = where(absolute(product) < 1024.0, rest, 0.0)
+    return exp_bounded(at_most(at_least(product, -746.0), 710.0), rest, 0)
+
+
+def _long_logarithm(a: Expr) -> tuple[Expr, Expr]:
+    """log(a) as an unevaluated sum of two float64, for finite a > 0.
+
+    log(m) = 2 s + 2/3 s z + s z**2 P(z); the first two terms are carried in two parts.
+    """
+    e, f = decompose(a)
+    sum_, sum_error = two_sum(const(2.0, a.dtype), f)
+    reciprocal = operate("div", const(1.0, a.dtype), sum_)
+    s = f * reciprocal
+    s_low = (fma(-s, sum_, f) - s * sum_error) * reciprocal
+    z, z_low = two_product(s, s)
+    z_low = fma(s + s, s_low, z_low)
+    third, third_low = two_product(z, TWO_THIRDS[0])
+    third_low = fma(z, TWO_THIRDS[1], fma(z_low, TWO_THIRDS[0], third_low))
+    factor, factor_low = two_sum(const(2.0, a.dtype), third)
+    factor_low = factor_low + fma(z * z, horner(z, LOG_TAIL), third_low)
+    main, main_low = two_product(s, factor)
+    main_low = main_low + fma(s, factor_low, s_low * factor)
+    total, error = two_sum(e * LN2[0], main)
+    return two_sum(total, error + fma(e, LN2[1], main_low))
+
+
+def _integer_power(x: Expr, y: Expr) -> Expr:
+    """By repeated squaring over all bits of y; negative y gives 0 but for x = 1 and -1."""
+    bits = 8 * x.dtype.itemsize - (1 if x.dtype.is_signed else 0)
+    result, base = const(1, x.dtype), x
+    for k in range(bits):
+        result = result * where((y & (1 << k)).ne(0), base, 1)
+        base = base * base
+    if x.dtype.is_signed:
+        inverse = where(x.eq(-1), where((y & 1).ne(0), x, 1), where(x.eq(1), x, 0))
+        result = where(y < 0, inverse, result)
+    return result
+
+
+def fmod(x: Expr, y: Expr) -> Expr:
+    """x - trunc(x / y) y, exact; the sign of x."""
+    if x.dtype.category != FLOATING:
+        return operate("irem", x, y)
+    a, b = absolute(x), absolute(y)
+    if x.dtype is float32:
+        rest = cast(_fmod_steps(cast(a, float64), cast(b, float64), 7, 45), float32)
+    else:
+        rest = _fmod_double(a, b)
+    rest = where(a < b, a, rest)  # exact, and right for an infinite y
+    return where(b.ne(b), b, copysign(rest, x))
+
+
+def _fmod_steps(a: Expr, b: Expr, steps: int, digits: int, wrap: bool = True) -> Expr:
+    """a modulo b where a / b < 2**(steps * digits): long division in base 2**digits.
+
+    Each quotient digit is rounded to nearest, which keeps the remainder within b / 2 and so exact
+    (a truncated one may be wrong by 1). A divisor scaled beyond the largest number is not used.
+    """
+    inverse = operate("div", const(1.0, a.dtype), b)
+    for k in reversed(range(steps)):
+        divisor = at_most(b * 2.0 ** (digits * k), DOUBLE.largest) if k else b
+        digit = operate("round", a * (inverse * 2.0 ** (-digits * k)))
+        a = fma(-digit, divisor, a)
+    return where(a < 0.0, a + b, a) if wrap else a
+
+
+def _fmod_double(a: Expr, b: Expr) -> Expr:
+    """In two halves of 1050 digits, each scaled so that its divisors are in range.
+
+    First modulo 2**1050 b, for small b only; dividends are scaled down by 2**52, so that a divisor
+    beyond the largest number is one that the dividend does not reach.
+    """
+    tiny = b < 2.0**-26
+    lifted = where(tiny, b, 1.0) * 2.0**998
+    first = _fmod_steps(a * 2.0**-52, lifted, 21, FMOD_STEP, wrap=False) * 2.0**52
+    a = where(tiny & (a > 2.0**-100), first, a)
+    scale = where(b > 2.0**-400, const(2.0**-110, a.dtype), 2.0**200)
+    rest = _fmod_steps(a * scale, b * scale, 21, FMOD_STEP)
+    return rest * where(b > 2.0**-400, const(2.0**110, a.dtype), 2.0**-200)

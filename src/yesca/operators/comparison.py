@@ -1,0 +1,185 @@
+"""Comparisons, truth, bits, and choosing by a condition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.dtypes import FLOATING, DType, bool_
+from ..loops.ir import Expr, const
+from ..loops.scalar import absolute, isnan, where
+from .kinds import composite, elementwise, rows
+
+
+def _compared(name: str, doc: str, alias: str, body: Any) -> Any:
+    return elementwise(f"{name}(Tensor self, Tensor other) -> Tensor", body, dtype="compare",
+                       aliases=(alias,), doc=doc)
+
+
+eq = _compared("eq", "Whether equal.", "", lambda x, y: x.eq(y))
+ne = _compared("ne", "Whether different.", "not_equal", lambda x, y: x.ne(y))
+lt = _compared("lt", "Whether smaller.", "less", lambda x, y: x < y)
+le = _compared("le", "Whether smaller or equal.", "less_equal", lambda x, y: x <= y)
+gt = _compared("gt", "Whether larger.", "greater", lambda x, y: x > y)
+ge = _compared("ge", "Whether larger or equal.", "greater_equal", lambda x, y: x >= y)
+
+logical_and = elementwise("logical_and(Tensor self, Tensor other) -> Tensor",
+                          lambda x, y: x & y, dtype="bool", doc="Whether both are true.")
+logical_or = elementwise("logical_or(Tensor self, Tensor other) -> Tensor",
+                         lambda x, y: x | y, dtype="bool", doc="Whether either is true.")
+logical_xor = elementwise("logical_xor(Tensor self, Tensor other) -> Tensor",
+                          lambda x, y: x ^ y, dtype="bool", doc="Whether exactly one is true.")
+logical_not = elementwise("logical_not(Tensor self) -> Tensor", lambda x: ~x, dtype="bool",
+                          doc="Whether false.")
+bitwise_and = elementwise("bitwise_and(Tensor self, Tensor other) -> Tensor",
+                          lambda x, y: x & y, dtype="integer", doc="Bits set in both.")
+bitwise_or = elementwise("bitwise_or(Tensor self, Tensor other) -> Tensor",
+                         lambda x, y: x | y, dtype="integer", doc="Bits set in either.")
+bitwise_xor = elementwise("bitwise_xor(Tensor self, Tensor other) -> Tensor",
+                          lambda x, y: x ^ y, dtype="integer", doc="Bits that differ.")
+bitwise_not = elementwise("bitwise_not(Tensor self) -> Tensor", lambda x: ~x, dtype="integer",
+                          doc="Every bit flipped.")
+bitwise_left_shift = elementwise(
+    "bitwise_left_shift(Tensor self, Tensor other) -> Tensor",
+    lambda x, y: where(y >= x.dtype.itemsize * 8, const(0, x.dtype), x << y), dtype="integer",
+    doc="Bits moved up.")
+bitwise_right_shift = elementwise(
+    "bitwise_right_shift(Tensor self, Tensor other) -> Tensor",
+    lambda x, y: x >> where(y >= x.dtype.itemsize * 8, const(x.dtype.itemsize * 8 - 1, x.dtype),
+                            y), dtype="integer", doc="Bits moved down.")
+
+
+def _only_floats(test: Any, otherwise: bool) -> Any:
+    def body(x: Expr) -> Expr:
+        if x.dtype.category == FLOATING:
+            made: Expr = test(x)
+            return made
+        return const(otherwise, bool_)
+    return body
+
+
+isnan_ = elementwise("isnan(Tensor self) -> Tensor", _only_floats(isnan, False), dtype="compare",
+                     inplace=False, out=False, doc="Whether not a number.")
+isinf = elementwise("isinf(Tensor self) -> Tensor", _only_floats(
+    lambda x: absolute(x).eq(float("inf")), False), dtype="compare", inplace=False, out=False,
+    doc="Whether infinite.")
+isfinite = elementwise("isfinite(Tensor self) -> Tensor", _only_floats(
+    lambda x: absolute(x) < float("inf"), True), dtype="compare", inplace=False, out=False,
+    doc="Whether neither infinite nor NaN.")
+isposinf = elementwise("isposinf(Tensor self) -> Tensor", _only_floats(
+    lambda x: x.eq(float("inf")), False), dtype="compare", inplace=False,
+    doc="Whether plus infinity.")
+isneginf = elementwise("isneginf(Tensor self) -> Tensor", _only_floats(
+    lambda x: x.eq(float("-inf")), False), dtype="compare", inplace=False,
+    doc="Whether minus infinity.")
+isclose = elementwise(
+    "isclose(Tensor self, Tensor other, Scalar rtol=1e-05, Scalar atol=1e-08, "
+    "bool equal_nan=False) -> Tensor",
+    lambda x, y, rtol, atol, equal_nan: _close(x, y, rtol, atol, equal_nan), dtype="compare",
+    inplace=False, out=False, doc="|self - other| <= atol + rtol * |other|.")
+
+
+def _close(x: Expr, y: Expr, rtol: Expr, atol: Expr, equal_nan: bool) -> Expr:
+    same = x.eq(y)
+    if x.dtype.category == FLOATING:
+        near = (absolute(x - y) <= atol + rtol * absolute(y)) & (absolute(x - y) < float("inf"))
+        same = same | near
+        if equal_nan:
+            same = same | (isnan(x) & isnan(y))
+    return same
+
+
+# ---- choosing --------------------------------------------------------------------------------
+
+def _choose(ops: Any, condition: Any, self: Any, other: Any) -> Any:
+    if self is None and other is None:
+        return ops.nonzero_tuple(condition)
+    if condition.dtype is not bool_:
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor "
+                           f"with dtype {condition.dtype}")
+    return ops.select_where(condition, self, other)
+
+
+def _where_program(p: Any, condition: Any, self: Any, other: Any) -> None:
+    from ..core.spec import spec
+    from ..core.views import broadcast_shapes, dense_order
+    from ..loops.ir import cast
+
+    refs = [v for v in (self, other) if p.is_ref(v)]
+    dtype: DType = p.promote(refs, [v for v in (self, other) if not p.is_ref(v)])
+    shape = broadcast_shapes(*(r.spec.shape for r in (condition, *refs)))
+    operands = [condition, *refs]
+    out = p.result(spec(dtype, shape, dense_order([r.spec for r in operands], shape), p.device))
+
+    def body(test: Expr, *loads: Expr) -> Expr:
+        given = iter(loads)
+        x, y = (cast(next(given), dtype) if p.is_ref(v) else p.argument(k, dtype)
+                for k, v in ((1, self), (2, other)))
+        return where(test, x, y)
+
+    p.flat(body, operands, [out])
+
+
+def _where_grad(keep: bool) -> Any:
+    def formula(ops: Any, grad: Any, condition: Any, spec: Any) -> Any:
+        made = ops.select_where(condition, grad, 0.0) if keep \
+            else ops.select_where(condition, 0.0, grad)
+        made = ops.sum_to_size(made, tuple(spec.shape))
+        return made if made.dtype is spec.dtype else ops.to_dtype(made, spec.dtype)
+    return formula
+
+
+_then, _else = _where_grad(True), _where_grad(False)
+select_where = rows(
+    "select_where(Tensor condition, Tensor self, Tensor other) -> Tensor", _where_program,
+    method=False, node_name="WhereBackward0",
+    backward={"self": lambda ops, grad, condition, self_spec: _then(
+        ops, grad, condition, self_spec),
+        "other": lambda ops, grad, condition, other_spec: _else(
+        ops, grad, condition, other_spec)})
+where_public = composite("where(Tensor condition, Tensor? self=None, Tensor? other=None) -> Tensor",
+                         _choose, out=True, method=False,
+                         doc="self where the condition holds, else other.")
+
+
+def _masked_fill(ops: Any, self: Any, mask: Any, value: Any) -> Any:
+    if mask.dtype is not bool_:
+        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype "
+                           f"{mask.dtype}")
+    if ops.is_tensor(value):
+        if value.dim():
+            raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got "
+                               f"tensor with {value.dim()} dimension(s).")
+        value = ops.to_dtype(value, self.dtype) if value.dtype is not self.dtype else value
+    return ops.fill_where(self, mask, value)
+
+
+def _fill_program(p: Any, self: Any, mask: Any, value: Any) -> None:
+    from ..core.spec import spec
+    from ..core.views import broadcast_shapes, dense_order
+    from ..loops.ir import cast
+
+    dtype = self.spec.dtype
+    shape = broadcast_shapes(self.spec.shape, mask.spec.shape)
+    out = p.result(spec(dtype, shape, dense_order([self.spec], shape), p.device))
+    operands = [self, mask, *([value] if p.is_ref(value) else [])]
+    if not p.is_ref(value):
+        p.check_fits(value, dtype)
+
+    def body(x: Expr, chosen: Expr, *rest: Expr) -> Expr:
+        new = cast(rest[0], dtype) if rest else cast(
+            p.argument(2, p.fill_dtype(dtype, value)), dtype)
+        return where(chosen, new, x)
+
+    p.flat(body, operands, [out])
+
+
+fill_where = rows(
+    "fill_where(Tensor self, Tensor mask, Tensor value) -> Tensor", _fill_program,
+    inplace=True, method=False, node_name="MaskedFillBackward0",
+    backward={"self": lambda ops, grad, mask, self_spec: ops.sum_to_size(
+        ops.select_where(mask, 0.0, grad), tuple(self_spec.shape)),
+        "value": lambda ops, grad, mask, value_spec: ops.sum(
+            ops.select_where(mask, grad, 0.0)) if value_spec is not None else None})
+masked_fill = composite("masked_fill(Tensor self, Tensor mask, Tensor value) -> Tensor",
+                        _masked_fill, inplace=True,
+                        doc="self with value where the mask is true.")

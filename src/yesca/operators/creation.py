@@ -1,0 +1,47 @@
+"""Kernels that fill new tensors with sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.dtypes import FLOATING, float64, int64
+from ..loops.ir import Expr, cast, coord
+from ..loops.scalar import fma, where
+from .kinds import rows
+
+
+def _ramp(p: Any, self: Any, start: Any, step: Any) -> None:
+    out = p.result(self.spec)
+    wide = float64 if self.spec.dtype.category == FLOATING or isinstance(start + step, float) \
+        else int64
+
+    def body() -> Expr:
+        place = cast(coord("point"), wide)
+        return cast(p.argument(1, wide) + p.argument(2, wide) * place, self.spec.dtype)
+
+    p.flat(body, [], [out])
+
+
+rows("ramp(Tensor self, Scalar start, Scalar step) -> Tensor", _ramp, kind="creation",
+     inplace=True, method=False, doc="start + step * index.")
+
+
+def _line(p: Any, self: Any, start: Any, end: Any) -> None:
+    """Computed from both ends, so that each end is exact."""
+    out = p.result(self.spec)
+    count = self.spec.numel
+
+    def body() -> Expr:
+        low, high = p.argument(1, float64), p.argument(2, float64)
+        step = (high - low) / p.fixed(max(count - 1, 1), float64)
+        place = cast(coord("point"), float64)
+        back = p.fixed(count - 1, float64) - place
+        near = place < p.fixed(count // 2, float64)
+        made = where(near, fma(step, place, low), fma(-step, back, high))
+        return cast(made, self.spec.dtype)
+
+    p.flat(body, [], [out])
+
+
+rows("line(Tensor self, Scalar start, Scalar end) -> Tensor", _line, kind="creation",
+     inplace=True, method=False, doc="Evenly spaced from start to end.")

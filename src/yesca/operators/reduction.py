@@ -1,0 +1,406 @@
+"""Reductions over dimensions, arg-reductions, variances, norms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.dtypes import BOOL, FLOATING, bool_, float32, int64
+from ..core.spec import spec
+from ..core.views import movedim, wrap_dim
+from ..loops import ir
+from ..loops.ir import Expr, cast
+from ..loops.scalar import absolute, as_bool, exp, fold, log, sqrt, where
+from .kinds import (
+    composite, compute_dtype, reduced_dims, reduced_shape, reduction, rows,
+)
+
+
+def spread(ops: Any, value: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
+    """A reduction's result (or its gradient) stretched back over the reduced dimensions."""
+    dims = reduced_dims(dim, len(shape)) if shape else ()
+    if not keepdim and dims:
+        value = ops.reshape(value, reduced_shape(shape, dims, True)) \
+            if len(dims) > 1 or value.dim() == 0 else ops.unsqueeze(value, dims[0])
+    return ops.expand(value, shape)
+
+
+def _sum_back(ops: Any, grad: Any, self_spec: Any, dim: Any, keepdim: bool) -> Any:
+    made = spread(ops, grad, tuple(self_spec.shape), dim, keepdim)
+    return made if made.dtype is self_spec.dtype else ops.to_dtype(made, self_spec.dtype)
+
+
+sum_ = reduction("sum(Tensor self, any? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
+                 "Tensor", "sum", dtype="sum", backward={"self": _sum_back},
+                 doc="The sum over dim (all dimensions by default).")
+
+
+def _mean_back(ops: Any, grad: Any, self_spec: Any, dim: Any, keepdim: bool) -> Any:
+    count = 1
+    for d in reduced_dims(dim, self_spec.ndim) if self_spec.ndim else ():
+        count *= self_spec.shape[d]
+    return _sum_back(ops, ops.div(grad, max(count, 1)), self_spec, dim, keepdim)
+
+
+mean = reduction("mean(Tensor self, any? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
+                 "Tensor", "sum", final=lambda total, count: total / count, dtype="float",
+                 backward={"self": _mean_back}, doc="The mean over dim.")
+amax = reduction("amax(Tensor self, any dim=[], bool keepdim=False) -> Tensor", "max",
+                 dtype="same", backward={"self": lambda ops, grad, self, result, dim, keepdim:
+                                         _shared(ops, grad, self, result, dim, keepdim)},
+                 doc="The largest value over dim; equal ones share the gradient.")
+amin = reduction("amin(Tensor self, any dim=[], bool keepdim=False) -> Tensor", "min",
+                 dtype="same", backward={"self": lambda ops, grad, self, result, dim, keepdim:
+                                         _shared(ops, grad, self, result, dim, keepdim)},
+                 doc="The smallest value over dim; equal ones share the gradient.")
+
+
+def _shared(ops: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
+    shape = tuple(self.shape)
+    mask = ops.eq(self, spread(ops, result, shape, dim, keepdim))
+    dims = reduced_dims(dim, len(shape)) if shape else ()
+    count = ops.sum(mask, dims, True) if dims else ops.to_dtype(mask, int64)
+    return ops.select_where(mask, ops.div(spread(ops, grad, shape, dim, keepdim), count), 0.0)
+
+
+_all_values = reduction("max_all(Tensor self) -> Tensor", "max", dtype="same", method=False,
+                        node_name="MaxBackward1",
+                        backward={"self": lambda ops, grad, self, result:
+                                  _shared(ops, grad, self, result, None, False)})
+_all_least = reduction("min_all(Tensor self) -> Tensor", "min", dtype="same", method=False,
+                       node_name="MinBackward1",
+                       backward={"self": lambda ops, grad, self, result:
+                                 _shared(ops, grad, self, result, None, False)})
+any_ = reduction("any(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "any",
+                 before=lambda x: as_bool(x), dtype="bool", doc="Whether any is true.")
+all_ = reduction("all(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "all",
+                 before=lambda x: as_bool(x), dtype="bool", doc="Whether all are true.")
+
+
+def _prod_back(ops: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
+    shape = tuple(self.shape)
+    whole = spread(ops, ops.mul(grad, result), shape, dim, keepdim)
+    zeros = ops.eq(self, 0)
+    if not bool(ops.any(zeros)):
+        return ops.div(whole, self)
+    return _prod_with_zeros(ops, grad, self, dim, keepdim)
+
+
+def _prod_with_zeros(ops: Any, grad: Any, self: Any, dim: Any, keepdim: bool) -> Any:
+    """Products of all other elements, from running products of both sides."""
+    shape = tuple(self.shape)
+    if dim is None:
+        flat, d = ops.reshape(self, (-1,)), 0
+        grad = ops.reshape(grad, (1,))
+    else:
+        d = wrap_dim(dim, len(shape))
+        flat = self
+        grad = grad if keepdim else ops.unsqueeze(grad, d)
+    size = flat.shape[d]
+    one = ops.ones_like(ops.narrow(flat, d, 0, 1))
+    before = ops.cumprod(ops.cat([one, ops.narrow(flat, d, 0, size - 1)], d), d)
+    turned = ops.flip(ops.narrow(flat, d, 1, size - 1), (d,))
+    after = ops.flip(ops.cumprod(ops.cat([one, turned], d), d), (d,))
+    return ops.reshape(ops.mul(grad, ops.mul(before, after)), shape)
+
+
+prod = reduction("prod(Tensor self, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
+                 "Tensor", "prod", dtype="sum", backward={"self": _prod_back},
+                 doc="The product over dim.")
+count_nonzero = composite(
+    "count_nonzero(Tensor self, any? dim=None) -> Tensor",
+    lambda ops, self, dim: ops.sum(ops.ne(self, 0), dim), doc="How many are not zero.")
+
+
+# ---- one dimension with indices --------------------------------------------------------------
+
+def _along(p: Any, self: Any, dim: int) -> tuple[Any, list[int], int]:
+    """self with `dim` last, the other sizes, and the size of `dim`."""
+    if self.spec.ndim == 0:
+        return self.seen(((1,), (1,), 0)), [], 1
+    d = wrap_dim(dim, self.spec.ndim)
+    moved = self.seen(movedim(self.spec, (d,), (-1,)))
+    return moved, list(moved.spec.shape[:-1]), moved.spec.shape[-1]
+
+
+def _result(p: Any, dtype: Any, self: Any, dim: int, keepdim: bool) -> tuple[Any, Any]:
+    """A result of a reduction over `dim`, and the same seen row by row."""
+    shape = tuple(self.spec.shape)
+    d = wrap_dim(dim, len(shape)) if shape else 0
+    made = p.result(spec(dtype, reduced_shape(shape, (d,) if shape else (), keepdim), None,
+                         p.device))
+    outer = reduced_shape(shape, (d,) if shape else (), False)
+    plain = spec(dtype, outer, None, p.device)
+    return made, made.seen((outer, plain.strides, 0)).as_rows()
+
+
+def _extreme(kind: str) -> Any:
+    def program(p: Any, self: Any, dim: int, keepdim: bool) -> None:
+        x, outer, size = _along(p, self, dim)
+        if size == 0:
+            raise IndexError(f"{kind}(): Expected reduction dim {dim} to have non-zero size.")
+        _, values = _result(p, self.spec.dtype, self, dim, keepdim)
+        _, indices = _result(p, int64, self, dim, keepdim)
+        wide = compute_dtype(self.spec.dtype)
+        p.rows(lambda v: (fold(kind, cast(v, wide)), fold("arg" + kind, cast(v, wide))),
+               [x], [values, indices], outer, size)
+    return program
+
+
+def _put_back(ops: Any, grad: Any, indices: Any, self_spec: Any, dim: int, keepdim: bool) -> Any:
+    shape = tuple(self_spec.shape)
+    if not shape:
+        return grad
+    d = wrap_dim(dim, len(shape))
+    if not keepdim:
+        grad, indices = ops.unsqueeze(grad, d), ops.unsqueeze(indices, d)
+    zeros = ops.zeros(shape, dtype=grad.dtype, device=grad.device)
+    return ops.scatter(zeros, d, indices, grad)
+
+
+for _kind in ("max", "min"):
+    rows(f"{_kind}_dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)",
+         _extreme(_kind), method=False, node_name=f"{_kind.capitalize()}Backward0",
+         backward={"self": lambda ops, grad, result1, self_spec, dim, keepdim:
+                   _put_back(ops, grad, result1, self_spec, dim, keepdim)})
+
+
+def _arg(kind: str) -> Any:
+    def program(p: Any, self: Any, dim: int, keepdim: bool) -> None:
+        x, outer, size = _along(p, self, dim)
+        if size == 0:
+            raise IndexError(f"arg{kind}(): Expected reduction dim {dim} to have non-zero size.")
+        if self.spec.dtype is bool_:
+            raise RuntimeError(f'"arg{kind}_cpu" not implemented for \'Bool\'')
+        _, indices = _result(p, int64, self, dim, keepdim)
+        wide = compute_dtype(self.spec.dtype)
+        p.rows(lambda v: fold(f"arg{kind}", cast(v, wide)), [x], [indices], outer, size)
+    return program
+
+
+def _arg_public(kind: str) -> Any:
+    def body(ops: Any, self: Any, dim: int | None, keepdim: bool) -> Any:
+        function = getattr(ops, f"arg{kind}_dim")
+        if dim is not None:
+            return function(self, dim, keepdim)
+        if self.numel() == 0:
+            raise IndexError(f"arg{kind}(): Expected reduction dim to be specified for "
+                             "input.numel() == 0. Specify the reduction dim with the 'dim' "
+                             "argument.")
+        made = function(ops.reshape(self, (-1,)), 0, False)
+        return ops.reshape(made, (1,) * self.dim()) if keepdim else made
+    return body
+
+
+for _kind in ("max", "min"):
+    rows(f"arg{_kind}_dim(Tensor self, int dim, bool keepdim=False) -> Tensor", _arg(_kind),
+         method=False)
+    composite(f"arg{_kind}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+              _arg_public(_kind), doc=f"The index of the {_kind}imum; the first of equal ones.")
+
+
+# ---- variances -------------------------------------------------------------------------------
+
+def _var_program(p: Any, self: Any, dims: tuple[int, ...], correction: Any, root: bool) -> None:
+    """One pass for the mean, one for the squares of the differences."""
+    ndim = self.spec.ndim
+    if self.spec.dtype.category < FLOATING:
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    keep = [d for d in range(ndim) if d not in dims]
+    order = [*keep, *dims]
+    moved = self.seen((tuple(self.spec.shape[d] for d in order),
+                       tuple(self.spec.strides[d] for d in order), 0))
+    x, size = p.joined(moved, len(dims))
+    outer = [self.spec.shape[d] for d in keep]
+    wide = compute_dtype(self.spec.dtype)
+    outs = [p.result(spec(self.spec.dtype, tuple(outer), None, p.device)) for _ in range(2)]
+
+    def body(load: Expr) -> tuple[Expr, Expr]:
+        v = cast(load, wide)
+        middle = fold("sum", v) / p.fixed(size, wide)
+        apart = v - middle
+        spreading = fold("sum", apart * apart) / p.fixed(max(0.0, size - correction), wide)
+        return (sqrt(spreading) if root else spreading), middle
+
+    p.rows(body, [x], [o.as_rows() for o in outs], outer, size)
+
+
+def _var_back(ops: Any, grads: Any, self: Any, result0: Any, result1: Any, dims: Any,
+              correction: Any, root: bool) -> Any:
+    shape = tuple(self.shape)
+    count = 1
+    for d in dims:
+        count *= shape[d]
+    made = None
+    if grads[0] is not None:
+        apart = ops.sub(self, spread(ops, result1, shape, dims, False))
+        grad = grads[0]
+        if root:
+            grad = ops.select_where(ops.eq(result0, 0), 0.0, ops.div(grad, ops.mul(result0, 2)))
+        scale = 2.0 / (count - correction) if count > correction else float("nan")
+        made = ops.mul(spread(ops, ops.mul(grad, scale), shape, dims, False), apart)
+    if grads[1] is not None:
+        rest = spread(ops, ops.div(grads[1], count), shape, dims, False)
+        made = rest if made is None else ops.add(made, rest)
+    return made
+
+
+rows("moments(Tensor self, any dims, any correction, bool root) -> (Tensor, Tensor)",
+     _var_program, method=False, node_name="VarBackward0", backward={"self": _var_back})
+
+
+def _moments(ops: Any, self: Any, dim: Any, unbiased: Any, correction: Any, keepdim: bool,
+             root: bool) -> tuple[Any, Any]:
+    if isinstance(dim, bool):  # var(x, unbiased)
+        dim, unbiased = None, dim
+    ndim = self.dim()
+    dims = reduced_dims(dim, ndim) if ndim else ()
+    amount = correction if correction is not None else \
+        (0 if unbiased is False else 1)
+    values, middle = ops.moments(self if ndim else ops.reshape(self, (1,)), dims if ndim else (0,),
+                                 amount, root)
+    if keepdim and ndim:
+        shape = reduced_shape(tuple(self.shape), dims, True)
+        values, middle = ops.reshape(values, shape), ops.reshape(middle, shape)
+    return values, middle
+
+
+for _name, _root in (("var", False), ("std", True)):
+    composite(f"{_name}(Tensor self, any? dim=None, any? unbiased=None, bool keepdim=False, *, "
+              "any? correction=None) -> Tensor",
+              lambda ops, self, dim, unbiased, keepdim, correction, root=_root: _moments(
+                  ops, self, dim, unbiased, correction, keepdim, root)[0],
+              doc="With Bessel's correction by default (correction=1).")
+    composite(f"{_name}_mean(Tensor self, any? dim=None, any? unbiased=None, "
+              "bool keepdim=False, *, any? correction=None) -> (Tensor, Tensor)",
+              lambda ops, self, dim, unbiased, keepdim, correction, root=_root: _moments(
+                  ops, self, dim, unbiased, correction, keepdim, root), method=False,
+              doc=f"The {_name} and the mean.")
+
+
+# ---- log-sum-exp, running values -------------------------------------------------------------
+
+def _logsumexp(p: Any, self: Any, dims: tuple[int, ...]) -> None:
+    ndim = self.spec.ndim
+    keep = [d for d in range(ndim) if d not in dims]
+    order = [*keep, *dims]
+    moved = self.seen((tuple(self.spec.shape[d] for d in order),
+                       tuple(self.spec.strides[d] for d in order), 0))
+    x, size = p.joined(moved, len(dims))
+    outer = [self.spec.shape[d] for d in keep]
+    out = p.result(spec(self.spec.dtype, tuple(outer), None, p.device))
+    wide = compute_dtype(self.spec.dtype)
+
+    def body(load: Expr) -> Expr:
+        v = cast(load, wide)
+        top = fold("max", v)
+        safe = where(absolute(top).eq(float("inf")), ir.const(0, wide), top)
+        return log(fold("sum", exp(v - safe))) + safe
+
+    p.rows(body, [x], [out.as_rows()], outer, size)
+
+
+rows("logsumexp_dims(Tensor self, any dims) -> Tensor", _logsumexp, method=False,
+     node_name="LogsumexpBackward0",
+     backward={"self": lambda ops, grad, self, result, dims: ops.mul(
+         spread(ops, grad, tuple(self.shape), dims, False),
+         ops.exp(ops.sub(self, spread(ops, ops.select_where(ops.isneginf(result), 0.0, result),
+                                      tuple(self.shape), dims, False))))})
+
+
+def _logsumexp_public(ops: Any, self: Any, dim: Any, keepdim: bool) -> Any:
+    if not self.dtype.is_floating_point:
+        self = ops.to_dtype(self, float32)
+    if self.dim() == 0:
+        self, dims = ops.reshape(self, (1,)), (0,)
+        return ops.logsumexp_dims(self, dims)
+    dims = reduced_dims(dim, self.dim())
+    made = ops.logsumexp_dims(self, dims)
+    return ops.reshape(made, reduced_shape(tuple(self.shape), dims, True)) if keepdim else made
+
+
+composite("logsumexp(Tensor self, any dim, bool keepdim=False) -> Tensor", _logsumexp_public,
+          doc="log(sum(exp(self))) without overflow.")
+
+
+def _running(kind: str) -> Any:
+    def program(p: Any, self: Any, dim: int, dtype: Any) -> None:
+        x, outer, size = _along(p, self, dim)
+        source = self.spec.dtype
+        result = dtype or (int64 if source.category <= 1 else source)
+        made = p.result(spec(result, self.spec.shape, None, p.device))
+        seen, _, _ = _along(p, made, dim)
+        wide = compute_dtype(result)
+        p.rows(lambda v: ir.scan(kind, cast(v, wide)), [x], [seen], outer, size)
+    return program
+
+
+def _cumsum_back(ops: Any, grad: Any, self_spec: Any, dim: int) -> Any:
+    if self_spec.ndim == 0:
+        return grad
+    made = ops.flip(ops.cumsum(ops.flip(grad, (dim,)), dim), (dim,))
+    return made if made.dtype is self_spec.dtype else ops.to_dtype(made, self_spec.dtype)
+
+
+def _cumprod_back(ops: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
+    if bool(ops.any(ops.eq(self, 0))):
+        return _cumprod_with_zeros(ops, grad, self, dim)
+    return ops.div(_cumsum_back(ops, ops.mul(grad, result), self._spec, dim), self)
+
+
+def _cumprod_with_zeros(ops: Any, grad: Any, self: Any, dim: int) -> Any:
+    """Each row's gradient element by element: exact where a factor is zero."""
+    d = wrap_dim(dim, self.dim())
+    parts = []
+    for k in range(self.shape[d]):
+        factors = ops.clone(self)
+        ops.copy_(ops.select(factors, d, k), ops.ones_like(ops.select(factors, d, k)))
+        later = ops.narrow(ops.mul(grad, ops.cumprod(factors, d)), d, k, self.shape[d] - k)
+        parts.append(ops.sum(later, (d,), True))
+    return ops.cat(parts, d)
+
+
+rows("cumsum(Tensor self, int dim, *, dtype? dtype=None) -> Tensor", _running("sum"), out=True,
+     inplace=True, backward={"self": _cumsum_back}, doc="Running sums along dim.")
+rows("cumprod(Tensor self, int dim, *, dtype? dtype=None) -> Tensor", _running("prod"), out=True,
+     inplace=True, backward={"self": _cumprod_back}, doc="Running products along dim.")
+
+
+# ---- norms -----------------------------------------------------------------------------------
+
+_two = reduction("norm2(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "sum",
+                 before=lambda x: x * x, final=lambda total, count: sqrt(total), dtype="float",
+                 method=False, node_name="LinalgVectorNormBackward0",
+                 backward={"self": lambda ops, grad, self, result, dim, keepdim: ops.mul(
+                     self, spread(ops, ops.select_where(
+                         ops.eq(result, 0), 0.0, ops.div(grad, result)), tuple(self.shape),
+                         dim, keepdim))})
+
+
+def vector_norm(ops: Any, self: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
+    """The `ord`-norm of the elements over dim."""
+    if ord == 2:
+        return ops.norm2(self, dim, keepdim)
+    size = ops.abs(self)
+    if ord == 1:
+        return ops.sum(size, dim, keepdim)
+    if ord == 0:
+        return ops.sum(ops.to_dtype(ops.ne(self, 0), self.dtype), dim, keepdim)
+    if ord in (float("inf"), float("-inf")):
+        dims = () if dim is None else dim
+        return ops.amax(size, dims, keepdim) if ord > 0 else ops.amin(size, dims, keepdim)
+    return ops.pow(ops.sum(ops.pow(size, ord), dim, keepdim), 1.0 / ord)
+
+
+def _norm(ops: Any, self: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    if dtype is not None:
+        self = ops.to_dtype(self, dtype)
+    if not self.dtype.is_floating_point:
+        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as "
+                           f"input. Got {p and self.dtype}")
+    return vector_norm(ops, self, 2 if p in (None, "fro") else p, dim, keepdim)
+
+
+composite("norm(Tensor self, any? p='fro', any? dim=None, bool keepdim=False, dtype? dtype=None) "
+          "-> Tensor", _norm, doc="The p-norm of the elements.")
+
+__all__ = ["BOOL", "spread", "vector_norm"]

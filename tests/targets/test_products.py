@@ -1,0 +1,297 @@
+"""Product kernels against NumPy: shapes, strides, dtypes, epilogues and machines."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import random
+import threading
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+
+from yesca.targets.products import ProductPlan, plan_product, product_kernel, product_target
+
+llvm.initialize_native_target()
+llvm.initialize_native_asmprinter()
+TRIPLE = llvm.get_default_triple()
+HOST = llvm.get_host_cpu_features().flatten()
+MACHINES = {"host": (HOST, llvm.get_host_cpu_name())}
+if TRIPLE.startswith("x86_64"):
+    MACHINES["x86-64-v2"] = ("+sse4.2", "x86-64-v2")
+    if "+avx2" in HOST and "+f16c" in HOST:
+        MACHINES["x86-64-v3"] = ("+avx2,+fma,+f16c", "x86-64-v3")
+        MACHINES["v3 without f16c"] = ("+avx2,+fma", "x86-64-v3")
+ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+ENGINES = []
+
+
+@functools.cache
+def compiled(kind: str, dtype: str, machine: str):
+    """The machine function of one kernel."""
+    features, cpu = MACHINES[machine]
+    text = product_kernel(kind, dtype, product_target(TRIPLE, features), "entry")
+    module = llvm.parse_assembly(text)
+    module.verify()
+    target = llvm.Target.from_triple(TRIPLE)
+    setting = target.create_target_machine(opt=2, cpu=cpu, features=features, jit=True)
+    builder = llvm.create_pass_builder(setting, llvm.PipelineTuningOptions(speed_level=2))
+    builder.getModulePassManager().run(module, builder)
+    engine = llvm.create_mcjit_compiler(module, setting)
+    engine.finalize_object()
+    ENGINES.append(engine)
+    return ENTRY(engine.get_function_address("entry"))
+
+
+def stages(plan: ProductPlan, addresses: dict[str, int], machine: str):
+    """The calls of a plan: (function, words, units) of each stage."""
+    scratch = np.empty(plan.scratch_bytes + 64, np.uint8)
+    addresses = addresses | {"scratch": -(-scratch.ctypes.data // 64) * 64}
+    for stage in plan.stages:
+        words = list(stage.words)
+        for place, role in stage.pointers:
+            words[place] += addresses[role]
+        packed = (ctypes.c_int64 * len(words))(*words)
+        yield compiled(stage.kernel, stage.dtype, machine), packed, stage.units
+    del scratch
+
+
+def product(a, b, c, initial=None, dtype=None, machine="host", run=None, **options) -> ProductPlan:
+    """c[:] = product of 3-d arrays by the planned kernels; batches of one are repeated."""
+    batch, m, n = c.shape
+    k = a.shape[2]
+    target = product_target(TRIPLE, MACHINES[machine][0])
+    strides = [(0 if x.shape[0] < batch else x.strides[0], *x.strides[1:]) for x in (a, b)]
+    kept = None
+    if initial is not None:
+        kept = (0, 0) if initial.ndim == 1 else initial.strides[:2]
+    plan = plan_product(
+        dtype or str(a.dtype), batch, m, n, k, *strides, c.strides[:2],
+        target=target, initial_strides=kept, **options,
+    )  # fmt: skip
+    addresses = {"a": a.ctypes.data, "b": b.ctypes.data, "c": c.ctypes.data}
+    if initial is not None:
+        addresses["initial"] = initial.ctypes.data
+    run = run or (lambda function, words, units: function(words, 0, units))
+    for function, words, units in stages(plan, addresses, machine):
+        run(function, words, units)
+    return plan
+
+
+def array(generator, batch: int, rows: int, columns: int, layout: str, dtype: str) -> np.ndarray:
+    """Random values by rows, columns, with gaps, or one row repeated; aligned to no vector."""
+    shape = {"rows": (rows, columns), "columns": (columns, rows), "gaps": (rows, 2 * columns)}
+    shape["repeated"] = shape["rows"]
+    flat = generator.standard_normal(batch * shape[layout][0] * (shape[layout][1] + 3) + 1)
+    cube = flat.astype(dtype)[1:].reshape(batch, shape[layout][0], shape[layout][1] + 3)[:, :, :-3]
+    if layout == "repeated":
+        return np.broadcast_to(cube[:, :1], cube.shape)
+    return {"rows": cube, "columns": cube.transpose(0, 2, 1), "gaps": cube[:, :, ::2]}[layout]
+
+
+def expected(a, b, initial, alpha, beta, activation) -> np.ndarray:
+    result = alpha * (a.astype(np.float64) @ b.astype(np.float64))
+    if initial is not None and beta != 0:
+        result = result + beta * initial.astype(np.float64)
+    return np.maximum(result, 0) if activation == "relu" else result
+
+
+SIZES = (1, 2, 3, 4, 5, 7, 8, 10, 13, 14, 15, 16, 17, 29, 31, 32, 33, 64, 65, 97)
+LAYOUTS = ("rows", "columns", "rows", "columns", "gaps", "repeated")
+
+
+def check_one(draw: random.Random, dtype: str, machine: str, sizes: tuple[int, int, int]) -> tuple:
+    generator = np.random.default_rng(draw.randrange(1 << 30))
+    m, n, k = sizes
+    batch = draw.choice([1, 1, 2, 3])
+    a = array(generator, draw.choice([1, batch]), m, k, draw.choice(LAYOUTS), dtype)
+    b = array(generator, draw.choice([1, batch]), k, n, draw.choice(LAYOUTS), dtype)
+    room = np.full((batch, m, n + draw.choice([0, 2])), 7.0, dtype)
+    c = room[:, :, :n]
+    kind = draw.choice(["none", "bias", "matrix", "result"])
+    initial = None
+    if kind == "bias":
+        initial = generator.standard_normal(n).astype(dtype)
+    elif kind == "matrix":
+        initial = generator.standard_normal(c.shape).astype(dtype)
+    elif kind == "result":
+        c[:] = generator.standard_normal(c.shape)
+        initial = c
+    alpha, beta = draw.choice([1.0, -0.5]), draw.choice([1.0, 0.0, 0.25])
+    activation = draw.choice(["none", "relu"])
+    right = np.broadcast_to(expected(a, b, initial, alpha, beta, activation), c.shape)
+    plan = product(
+        a, b, c, initial, machine=machine, alpha=alpha, beta=beta, activation=activation
+    )
+    tolerance = (4 + k**0.5) * (5e-6 if dtype == "float32" else 1e-14)
+    np.testing.assert_allclose(c, right, rtol=0, atol=tolerance, err_msg=f"{sizes} {plan.stages}")
+    assert (room[:, :, n:] == 7).all(), "wrote past the columns of C"
+    return tuple(stage.kernel for stage in plan.stages)
+
+
+@pytest.mark.parametrize("machine", [name for name in MACHINES if "without" not in name])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_shapes_and_layouts(dtype, machine):
+    draw = random.Random(f"{dtype} {machine}")
+    ways = set()
+    for _ in range(120):
+        sizes = draw.choice(SIZES), draw.choice(SIZES), draw.choice(SIZES)
+        ways.add(check_one(draw, dtype, machine, sizes))
+    for sizes in ((130, 300, 700), (300, 600, 40), (140, 10, 300), (20, 40, 1000)):
+        for _ in range(3):
+            ways.add(check_one(draw, dtype, machine, sizes))
+    for _ in range(12):
+        ways.add(check_one(draw, dtype, machine, (draw.choice([1, 2]), 512, 60)))
+    assert {"pack", "tile", "row", "dot", "dots"} <= {kernel for way in ways for kernel in way}
+
+
+@pytest.mark.parametrize("sizes", [(0, 3, 4), (3, 0, 4), (0, 0, 0)])
+def test_nothing_to_do(sizes):
+    m, n, k = sizes
+    a, b, c = np.ones((2, m, k)), np.ones((2, k, n)), np.ones((2, m, n))
+    plan = product(a, b, c)
+    assert plan.stages == () and plan.scratch_bytes == 0 and plan.flops == 0
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("m,n", [(1, 1), (1, 5), (5, 1), (3, 5), (20, 40), (300, 600)])
+def test_no_inner_steps_gives_what_is_added(m, n, machine):
+    a, b = np.ones((1, m, 0), np.float32), np.ones((1, 0, n), np.float32)
+    c = np.full((1, m, n), np.nan, np.float32)
+    product(a, b, c, machine=machine)
+    assert (c == 0).all()
+    bias = np.arange(n, dtype=np.float32) - 2
+    product(a, b, c, bias, machine=machine, beta=2.0, activation="relu")
+    assert (c == np.maximum(2 * bias, 0)).all()
+
+
+@pytest.mark.parametrize("m,n,k", [(1, 40, 20), (40, 1, 20), (3, 40, 20), (40, 40, 400)])
+def test_nan_and_infinity_go_where_they_should(m, n, k):
+    generator = np.random.default_rng(3)
+    for layout in ("rows", "columns"):
+        a = array(generator, 1, m, k, "rows", "float32")
+        b = array(generator, 1, k, n, layout, "float32")
+        a[0, m - 1, 2], b[0, 3, n - 1] = np.nan, np.inf
+        c = np.empty((1, m, n), np.float32)
+        product(a, b, c, activation="relu")
+        with np.errstate(invalid="ignore"):
+            right = a.astype(np.float64) @ b.astype(np.float64)
+        right = np.where(right < 0, 0, right)
+        np.testing.assert_allclose(c, right, rtol=1e-4, atol=1e-4)
+        product(a, b, c, np.full_like(c, np.nan), beta=0.0)
+        assert np.isnan(c).sum() == np.isnan(right).sum()
+
+
+@pytest.mark.parametrize(
+    "m,n,k", [(64, 256, 784), (300, 300, 900), (1, 500, 300), (16, 70, 500), (500, 1, 300)]
+)
+def test_the_same_bits_however_units_are_split(m, n, k):
+    generator = np.random.default_rng(4)
+    a = array(generator, 2, m, k, "rows", "float32")
+    b = array(generator, 2, k, n, "columns", "float32")
+
+    def singly(function, words, units):
+        for unit in reversed(range(units)):
+            function(words, unit, unit + 1)
+
+    def threads(function, words, units):
+        cuts = [0, units // 3, units // 2, units]
+        crew = [
+            threading.Thread(target=function, args=(words, low, high))
+            for low, high in zip(cuts, cuts[1:])
+        ]
+        for worker in crew:
+            worker.start()
+        for worker in crew:
+            worker.join()
+
+    results = []
+    for run in (None, singly, threads):
+        c = np.empty((2, m, n), np.float32)
+        product(a, b, c, run=run)
+        results.append(c)
+    assert (results[0] == results[1]).all() and (results[0] == results[2]).all()
+
+
+def half_bits(values: np.ndarray, dtype: str) -> np.ndarray:
+    """The 16-bit patterns of values, rounded (towards zero for bfloat16), layout kept."""
+    if dtype == "float16":
+        return values.astype(np.float16).view(np.uint16)
+    return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+
+
+def half_values(bits: np.ndarray, dtype: str) -> np.ndarray:
+    if dtype == "float16":
+        return bits.view(np.float16).astype(np.float32)
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_half_types_are_products_of_float32(dtype, machine):
+    generator, draw = np.random.default_rng(5), random.Random(5)
+    for m, n, k in [(1, 30, 50), (3, 4, 37), (20, 70, 33), (33, 17, 300), (70, 1, 20), (15, 9, 1)]:
+        for _ in range(3):
+            shapes = (2, m, k, draw.choice(LAYOUTS)), (2, k, n, draw.choice(LAYOUTS))
+            a, b = (half_bits(array(generator, *shape, "float32"), dtype) for shape in shapes)
+            c = np.full((2, m, n), np.nan, np.float32)
+            product(a, b, c, dtype=dtype, machine=machine)
+            right = half_values(a, dtype).astype(np.float64) @ half_values(b, dtype)
+            np.testing.assert_allclose(c, right, rtol=0, atol=1e-5 * (2 + k**0.5))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_every_half_value_is_read_right(dtype, machine):
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    right = half_values(bits, dtype)
+    one = half_bits(np.ones((1, 9, 1)), dtype)
+    row = np.empty((1, 9, 1 << 16), np.float32)
+    product(one, bits.reshape(1, 1, -1), row, dtype=dtype, machine=machine)
+    np.testing.assert_array_equal(row[0], np.broadcast_to(right, row[0].shape))
+    column = np.empty((1, 1 << 16, 1), np.float32)
+    product(bits.reshape(1, -1, 1), one[:, :1], column, dtype=dtype, machine=machine)
+    np.testing.assert_array_equal(column.ravel(), right)
+
+
+def test_plan_counts_and_depends_on_sizes_alone():
+    target = product_target(TRIPLE, HOST)
+    given = ("float32", 2, 3, 5, 7, (84, 28, 4), (140, 20, 4), (60, 20))
+    plan = plan_product(*given, target=target)
+    assert plan == plan_product(*given, target=target)
+    assert plan.flops == 2 * 2 * 3 * 5 * 7 and plan.bytes == 2 * 4 * (21 + 35 + 15)
+    assert all(stage.grain <= stage.units for stage in plan.stages)
+    scalars = dict((name, place) for place, name in plan.stages[-1].scalars)
+    assert plan.stages[-1].words[scalars["alpha"]] == 0x3F800000
+
+
+def test_a_batch_against_one_matrix_is_one_product():
+    target = product_target(TRIPLE, HOST)
+    plan = plan_product(
+        "float32", 8, 30, 50, 40, (4800, 160, 4), (0, 200, 4), (6000, 200), target=target
+    )
+    alone = plan_product(
+        "float32", 1, 240, 50, 40, (0, 160, 4), (0, 200, 4), (0, 200), target=target
+    )
+    assert [stage.units for stage in plan.stages] == [stage.units for stage in alone.stages]
+
+
+@pytest.mark.parametrize("kind", ["pack", "tile", "row", "dot", "dots"])
+def test_kernels_compile_for_aarch64(kind):
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    triple = "aarch64-unknown-linux-gnu"
+    try:
+        target = llvm.Target.from_triple(triple)
+    except RuntimeError:
+        pytest.skip("this LLVM has no aarch64")
+    setting = target.create_target_machine(opt=2, cpu="generic", features="+neon")
+    for dtype in ("float32", "float64", *(["bfloat16", "float16"] if kind == "pack" else [])):
+        text = product_kernel(kind, dtype, product_target(triple, "+neon"), "entry")
+        module = llvm.parse_assembly(text)
+        module.triple = triple
+        module.verify()
+        assembly = setting.emit_assembly(module)
+        assert "entry:" in assembly
+        assert not any(call in assembly for call in ("bl\tfma", "bl\t__"))
