@@ -225,7 +225,7 @@ def _execute_inplace(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], n
     inplace.check(plan, target, STATE.grad, needs)
     original = inplace.keep_original(plan, tensors) if needs else None
     if not plan.meta:
-        _storages(plan, inplace.separate(tensors), scalars)
+        _storages(plan, inplace.separate(plan, tensors), scalars)
     inplace.bump(target)
     if needs:
         operands = tensors if original is None else [original, *tensors[1:]]

@@ -23,7 +23,7 @@ class Launch:
     """One machine function over [0, total) in chunks of `grain`.
 
     pointers: (word, slot, bytes beyond the tensor's first element)
-    numbers:  (word, position of the argument, "f" or "i")
+    numbers:  (word, position of the argument, "f" float64, "s" float32 or "i" integer)
     """
 
     address: int
@@ -110,6 +110,8 @@ def number_word(value: Any, kind: str) -> int:
     """A run-time number as the 64 bits that a kernel reads."""
     if kind == "f":
         return int(struct.unpack("q", struct.pack("d", value))[0])
+    if kind == "s":
+        return int(struct.unpack("q", struct.pack("f4x", value))[0])
     value = int(value)
     return value if -(1 << 63) <= value < 1 << 63 else (value + (1 << 63)) % (1 << 64) - (1 << 63)
 

@@ -145,7 +145,11 @@ class Program:
 
     def argument(self, position: int, dtype: DType) -> Expr:
         """The call's number at this position of its arguments, given at run time."""
-        return self._slot(("call", self._ordinals[position]), dtype)
+        return self._slot(("call", self.ordinal(position)), dtype)
+
+    def ordinal(self, position: int) -> int:
+        """Which of the call's run-time numbers stands at this position of its arguments."""
+        return self._ordinals[position]
 
     def fixed(self, value: Any, dtype: DType) -> Expr:
         """A number that this plan fixes but the kernel does not (a count, a stride)."""
@@ -359,6 +363,20 @@ class Program:
         shape = (*outer[0], *(n for n, _ in inner))
         strides = (*outer[1], *(s for _, s in inner))
         return x.seen((shape, strides, beyond))
+
+    # ---- products ------------------------------------------------------------------------
+
+    def product(self, a: Ref, b: Ref, c: Ref, **options: Any) -> None:
+        """c = alpha * a @ b + beta * initial; see `runtime.products.product`."""
+        from .products import product
+
+        product(self, a, b, c, **options)
+
+    def factor(self, position: int) -> Any:
+        """The call's number at this position as alpha or beta of a product."""
+        from .products import Factor
+
+        return Factor(self.values[position], position)
 
     # ---- the plan ------------------------------------------------------------------------
 
