@@ -44,7 +44,7 @@ def describe(stage: Stage) -> str:
     for item in stage.stores:
         target = f"b{item.buffer}" + (f"[+{names[item.offset]}]" if item.offset else "")
         guard = f" if {names[item.guard]}" if item.guard else ""
-        sign = "+=" if item.accumulate else "="
+        sign = {"": "=", "sum": "+="}.get(item.accumulate, f"{item.accumulate}=")
         lines.append(f"  {target} {sign} {names[item.value]}{guard}")
     return "\n".join(lines)
 
