@@ -57,11 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parse(arguments)
     about = machine.describe()
     keep_to_cores(chosen.threads)
-    show_progress("measuring the machine")
-    limits = machine.measure(chosen.threads)
-    show_progress("")
-    print(f"{about['cpu']}, {chosen.threads} threads, load {about['load'][0]}; at most ", end="")
-    print(f"{limits.flops / 1e9:.0f} GFLOP/s float32 and {limits.bytes / 1e9:.1f} GB/s\n")
+    print(f"{about['cpu']}, {chosen.threads} threads, load {about['load'][0]}\n")
+    limits: machine.Limits | None = None
     judged: dict[str, list[Result]] = {}
     measured: dict[str, list[Round]] = {}
     failed = False
@@ -69,6 +66,9 @@ def main(arguments: list[str] | None = None) -> int:
         sides = make_sides(chosen.torch_python, chosen.jax_python, cache)
         for name in chosen.suites or SUITES:
             suite = SUITES[name]
+            if any(case.flops or case.bytes for case in suite.cases):
+                show_progress("measuring the machine")
+                limits = machine.measure(chosen.threads).better_of(limits)
             try:
                 rounds = runner.run_rounds(
                     suite, sides, chosen.pairs, chosen.threads, show_progress
@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
             measured[name] = rounds
             judged[name] = runner.judge(suite, rounds, limits)
             show_progress("")
-            print(report.table(suite, judged[name]) + "\n", flush=True)
+            print(report.table(suite, judged[name], limits) + "\n", flush=True)
     rows = [row for results in judged.values() for row in results]
     print(report.conclusion(rows))
     if chosen.json:

@@ -28,6 +28,12 @@ class Limits:
     flops: float
     bytes: float
 
+    def better_of(self, other: Limits | None) -> Limits:
+        """What was reached in either of two measurements."""
+        if other is None:
+            return self
+        return Limits(max(self.flops, other.flops), max(self.bytes, other.bytes))
+
     def share(self, flops: float, traffic: float, seconds: float) -> float | None:
         """How much of the nearer limit a body reached; None where nothing was declared."""
         needed = max(flops / self.flops, traffic / self.bytes)

@@ -13,18 +13,23 @@ from .suites import Suite
 _UNITS = {"µs": 1e6, "ms": 1e3, "s": 1.0}
 
 
-def table(suite: Suite, results: list[Result]) -> str:
+def table(suite: Suite, results: list[Result], limits: Limits | None = None) -> str:
     """The rows of one suite under its name.
 
     Columns: median times of the sides, the figure with its quartiles, the limit, PyTorch against
-    itself, and what share of the machine's limit yesca and PyTorch reach.
+    itself, and what share of the machine's limit yesca and PyTorch reach. The limit for bytes is
+    that of memory: what stays in a cache may go beyond it.
     """
     sides = list(dict.fromkeys(side for row in results for side in row.seconds))
     sides = [side for side in sides if side != "control"]
     heading = ["case", *(f"{side} {suite.unit}" for side in sides)]
     heading += ["figure", "quartiles", "limit", "control", "of the machine", "verdict"]
     rows = [heading, *(_cells(suite, sides, row) for row in results)]
-    return f"{suite.name}: {suite.about}\n{aligned(rows)}"
+    text = f"{suite.name}: {suite.about}\n{aligned(rows)}"
+    if limits and any(row.shares for row in results):
+        reached = f"{limits.flops / 1e9:.0f} GFLOP/s float32, {limits.bytes / 1e9:.1f} GB/s"
+        text += f"\n  the machine's limit: {reached}; shares are yesca / PyTorch"
+    return text
 
 
 def _cells(suite: Suite, sides: list[str], row: Result) -> list[str]:

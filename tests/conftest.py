@@ -8,6 +8,16 @@ from pathlib import Path
 import pytest
 
 
+def environment(**changes):
+    """The environment of a child process, in which the yesca under test is the one imported."""
+    import yesca
+
+    folder = str(Path(yesca.__file__).resolve().parents[1])
+    path = [folder, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    path = [os.path.abspath(part) for part in path]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(path)), **changes}
+
+
 @pytest.fixture
 def run_program(tmp_path):
     """Run a program as a user does, `python -m yesca FILE ARGUMENTS`; returns what it printed."""
@@ -15,7 +25,12 @@ def run_program(tmp_path):
     def run(path, *arguments):
         command = [sys.executable, "-m", "yesca", str(Path(path).resolve()), *map(str, arguments)]
         result = subprocess.run(
-            command, capture_output=True, encoding="utf-8", cwd=tmp_path, timeout=300
+            command,
+            capture_output=True,
+            encoding="utf-8",
+            cwd=tmp_path,
+            env=environment(),
+            timeout=300,
         )
         assert result.returncode == 0, f"{path} failed:\n{result.stdout}\n{result.stderr}"
         return result.stdout
@@ -27,14 +42,14 @@ def run_program(tmp_path):
 def run_python(tmp_path):
     """Run `python ARGUMENTS` in an empty folder; returns the finished process."""
 
-    def run(*arguments, stdin="", **environment):
+    def run(*arguments, stdin="", **variables):
         return subprocess.run(
             [sys.executable, *map(str, arguments)],
             input=stdin,
             capture_output=True,
             encoding="utf-8",
             cwd=tmp_path,
-            env={**os.environ, **environment},
+            env=environment(**variables),
             timeout=300,
         )
 

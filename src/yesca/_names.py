@@ -19,7 +19,7 @@ HOMES: dict[str, str] = {
     "core.numeric_limits": "finfo iinfo",
     "core.devices": "device=Device set_default_device get_default_device=default_device",
     "core.spec": "Size",
-    "core.storage": "UntypedStorage TypedStorage",
+    "core.storage": "UntypedStorage",
     "core.layouts": (
         "layout=Layout strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged "
         "memory_format=MemoryFormat contiguous_format channels_last channels_last_3d "
@@ -31,10 +31,9 @@ HOMES: dict[str, str] = {
     ),
     "runtime.generator": "Generator default_generator",
     "random": "manual_seed seed initial_seed get_rng_state set_rng_state",
-    "runtime.threads": (
-        "set_num_threads get_num_threads set_num_interop_threads get_num_interop_threads"
-    ),
-    "printing": "set_printoptions",
+    "runtime.threads": "set_num_threads get_num_threads",
+    "interop": "set_num_interop_threads get_num_interop_threads",
+    "_printing": "set_printoptions",
     "serialization": "save load",
     "amp": "autocast GradScaler",
     "amp.autocast_mode": (
@@ -53,9 +52,11 @@ HOMES: dict[str, str] = {
         "set_flush_denormal"
     ),
     "predicates": "is_tensor is_storage typename get_device_module is_warn_always_enabled "
-                  "set_warn_always OutOfMemoryError AcceleratorError Stream Event",
+                  "set_warn_always OutOfMemoryError AcceleratorError",
+    "streams": "Stream Event",
     "typed_tensors": (
-        "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor "
+        "TypedStorage FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor "
+        "ShortTensor "
         "IntTensor LongTensor BoolTensor set_default_tensor_type FloatStorage DoubleStorage "
         "HalfStorage BFloat16Storage ByteStorage CharStorage ShortStorage IntStorage LongStorage "
         "BoolStorage ComplexFloatStorage ComplexDoubleStorage"

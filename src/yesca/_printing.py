@@ -7,7 +7,7 @@ than printing a small one and never runs an arithmetic kernel. In reading order:
 * `PrintOptions`, `set_printoptions`: what the user may choose;
 * `NumberStyle`: how one number is written, chosen by looking at all numbers that will be shown;
 * `_bracketed`: nested brackets, broken into lines;
-* `tensor_repr`, `tensor_format`: the entries, used by `Tensor.__repr__` and `Tensor.__format__`.
+* `tensor_repr`, `format_tensor`: the entries, used by `Tensor.__repr__` and `Tensor.__format__`.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ def set_printoptions(
             the numbers again, whatever an earlier call said.
 
     Example:
+        >>> import yesca as torch
         >>> torch.set_printoptions(precision=2)
         >>> torch.tensor([3.14159])
         tensor([3.14])
@@ -249,14 +250,20 @@ def _filled_lines(cells: list[str], indent: int, width: int) -> list[str]:
 # --- the whole text -------------------------------------------------------------------------------
 
 
-def _is_plain(kind: type) -> bool:
-    """Tensor and Parameter print as `tensor(...)`, their subclasses by their own name.
+_PARAMETER_FLAG = "_is_param"
 
-    Parameter is known by the `_is_param` in its own class body: this room is below `nn`.
-    """
+
+def _is_plain(kind: type) -> bool:
+    """Tensor and Parameter print as `tensor(...)`, their subclasses by their own name."""
     from ._tensor import Tensor
 
-    return kind is Tensor or "_is_param" in vars(kind)
+    return kind is Tensor or vars(kind).get("_instance_flag") == _PARAMETER_FLAG
+
+
+def _is_parameter(tensor: Any) -> bool:
+    """Whether `isinstance(tensor, Parameter)`, told by the flags: this room is below `nn`."""
+    of_class = getattr(type(tensor), "_instance_flag", None) == _PARAMETER_FLAG
+    return of_class or getattr(tensor, _PARAMETER_FLAG, False)
 
 
 def _size_and_dtype(tensor: Any) -> list[str]:
@@ -309,7 +316,7 @@ def tensor_repr(
 
     Args:
         tensor: needs `shape`, `dtype`, `device`, `is_meta`, `requires_grad`, `grad_fn`,
-            `_is_param`, `tolist()` and, to be summarised, `detach()` and basic slicing.
+            `tolist()` and, to be summarised, `detach()` and basic slicing.
         tensor_contents: stands in for the bracketed numbers, for subclasses that write their own.
         tangent: the tangent of a dual tensor of forward mode.
 
@@ -329,13 +336,14 @@ def tensor_repr(
     if tangent is not None:
         notes.append(f"tangent={tangent}")
     text = _with_notes(opening + tensor_contents, notes, indent)
-    return f"Parameter({text})" if tensor._is_param and not plain else text
+    return f"Parameter({text})" if not plain and _is_parameter(tensor) else text
 
 
-def tensor_format(tensor: Any, format_spec: str) -> str:
+def format_tensor(tensor: Any, format_spec: str) -> str:
     """What `format(tensor, format_spec)` gives: a single number obeys the number formats.
 
     Example:
+        >>> import yesca as torch
         >>> f"{torch.tensor(3.14159):.2f}"
         '3.14'
 

@@ -111,10 +111,10 @@ def test_programs_time_every_case_under_yesca(name, run_program):
 # --- processes ------------------------------------------------------------------------------------
 
 
-def toy_suite(statement="pass", **others):
+def toy_suite(statement="pass", flops=0.0, **others):
     sides = ("yesca", "torch", "control")
     task = Task(statements=tuple((side, statement) for side in sides))
-    return Suite("toy", "nothing at all", task, (Case(PROCESS, limit=1e9),), **others)
+    return Suite("toy", "nothing at all", task, (Case(PROCESS, limit=1e9, flops=flops),), **others)
 
 
 @pytest.fixture
@@ -205,14 +205,15 @@ def test_unknown_suites_are_refused(capsys):
 
 
 def test_the_whole_command(monkeypatch, tmp_path, capsys):
-    monkeypatch.setitem(SUITES, "toy", toy_suite())
+    suite = toy_suite(flops=1e6)
+    monkeypatch.setitem(SUITES, "toy", suite)
     monkeypatch.setattr("benchmarks.__main__.keep_to_cores", lambda threads: None)
     monkeypatch.setattr(machine, "measure", lambda threads: machine.Limits(1e12, 1e10))
     target = tmp_path / "out.json"
     code = main(["toy", "--torch-python", sys.executable, "--pairs", "1", "--json", str(target)])
     printed = capsys.readouterr().out
     assert code == 0
-    assert "at most 1000 GFLOP/s float32 and 10.0 GB/s" in printed
+    assert "the machine's limit: 1000 GFLOP/s float32, 10.0 GB/s" in printed
     assert "toy: nothing at all" in printed
     stored = json.loads(target.read_text())["suites"]["toy"]
     assert stored["results"][0]["case"] == PROCESS

@@ -21,6 +21,13 @@ def write_idx(path, magic, shape, content):
         file.write(struct.pack(f">{1 + len(shape)}I", magic, *shape) + bytes(content))
 
 
+def table_rows(printed):
+    """The figures of the closing table: [train loss, train accuracy, test loss, test accuracy]."""
+    rows = re.findall(r"^ +(\d+)((?: +\d\.\d{4}){4}) +\d+\.\d\d$", printed, re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, len(rows) + 1))
+    return [[float(figure) for figure in figures.split()] for _, figures in rows]
+
+
 @pytest.fixture
 def bars(tmp_path):
     """A toy data set: digit k is a bright band of two rows, which any network learns at once."""
@@ -46,13 +53,24 @@ def test_first_steps_give_the_losses_of_pytorch(run_program):
     assert len(losses) == 60
 
 
+@pytest.mark.slow
+def test_ten_epochs_give_the_figures_of_pytorch(run_program):
+    rows = table_rows(run_program(EXAMPLES / "mnist.py", "--seed", 0))
+    expected = [list(row.values()) for row in RECORDED["epochs"]]
+    assert rows[0] == pytest.approx(expected[0], rel=0.01)
+    assert len(rows) == 10
+    for row, recorded in zip(rows, expected, strict=True):
+        # Rounding has the two runs part slowly; both stay equally good.
+        assert row == pytest.approx(recorded, abs=0.012)
+
+
 def test_whole_program_on_a_toy_data_set(run_program, bars, tmp_path):
     printed = run_program(
         EXAMPLES / "mnist.py", "--data", bars, "--epochs", 3, "--save", tmp_path / "toy.pt"
     )
-    rows = re.findall(r"^ +(\d)((?: +\d\.\d{4}){4}) +\d+\.\d\d$", printed, re.MULTILINE)
-    assert [number for number, _ in rows] == ["1", "2", "3"]
-    assert float(rows[-1][1].split()[3]) > 0.9
+    rows = table_rows(printed)
+    assert len(rows) == 3
+    assert rows[-1][3] > 0.9
     assert re.search(r"^samples +640 to train, 100 to test$", printed, re.MULTILINE)
     assert re.search(r"^parameters +235,146$", printed, re.MULTILINE)
     accuracy = re.search(r"^test accuracy +(\d\.\d{4})$", printed, re.MULTILINE)[1]

@@ -134,7 +134,7 @@ def _run(request: Request) -> None:
     if request.kind == "file":
         program.run_file(request.target, request.arguments)
     elif request.kind == "module":
-        program.run_module(request.target, request.arguments)
+        program.run_module(finder.to_yesca(request.target), request.arguments)
     elif request.kind == "code":
         program.run_code(request.target, request.arguments)
     else:

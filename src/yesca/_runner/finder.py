@@ -12,7 +12,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib.machinery import ModuleSpec
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from .._names import MODULE_ALIASES
@@ -30,9 +30,16 @@ ROOMS = frozenset(
 
 
 def to_yesca(name: str) -> str:
-    """`torch.nn.functional` -> `yesca.nn.functional`, by the table where the two differ."""
+    """`torch.nn.functional` -> `yesca.nn.functional`; names of other packages stay."""
+    if not answers(name):
+        return name
     inner = name[len(_TORCH_PREFIX):]
     return PACKAGE if name == TORCH else _PREFIX + MODULE_ALIASES.get(inner, inner)
+
+
+def answers(name: str) -> bool:
+    """Whether a module's name is `torch` or below it."""
+    return name == TORCH or name.startswith(_TORCH_PREFIX)
 
 
 def to_torch(name: str) -> str | None:
@@ -72,13 +79,6 @@ class AliasLoader:
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self.spec  # the import system has just put the alias's spec there
 
-    def get_code(self, name: str) -> CodeType | None:
-        """The code of the module, which `python -m torch.x` runs as `__main__`."""
-        found = importlib.util.find_spec(self.target)
-        loader: Any = found and found.loader
-        code: CodeType | None = loader and loader.get_code(self.target)
-        return code
-
 
 class FollowedLoader:
     """Loads a module with its own loader, then calls a function with it, and leaves no trace."""
@@ -108,7 +108,7 @@ class TorchFinder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name == TORCH or name.startswith(_TORCH_PREFIX):
+        if answers(name):
             return self._alias(name)
         if name.startswith(_PREFIX):
             return self._followed(name, path, target, rename)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from typing import Any
 
@@ -28,18 +29,23 @@ def _cache(arguments: list[str]) -> int:
         return _usage("cache [info | clear | pack FOLDER]")
     from ..runtime import cache
 
-    result: Any = getattr(cache, action)(*rest)
-    if result is not None:
-        print(_lined_up(result))
+    if action == "info":
+        print(_lined_up(dataclasses.asdict(cache.info())))
+    elif action == "clear":
+        cache.clear()
+    else:  # this process has used no kernel itself: all that are stored
+        print(f"{cache.pack(rest[0], everything=True)} kernels written to {rest[0]}")
     return 0
 
 
-def _lined_up(result: Any) -> str:
-    """A mapping as two columns; anything else as it prints itself."""
-    if not isinstance(result, dict):
-        return str(result)
-    width = max(map(len, map(str, result)), default=0)
-    return "\n".join(f"{name!s:<{width}}  {value}" for name, value in result.items())
+def _lined_up(values: dict[str, Any]) -> str:
+    """Names and values in two columns; tuples with commas."""
+    width = max(map(len, values), default=0)
+    lines = []
+    for name, value in values.items():
+        text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+        lines.append(f"{name:<{width}}  {text}")
+    return "\n".join(lines)
 
 
 def _usage(message: str) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 from ..core import registry
 from ..core.node_base import NodeBase, Saved
 from ..core.tensor_base import Extra, TensorBase, Version
-from ..operators.derivatives import backward_record
+from ..operators.derivatives import backward_record, forward_name, grad_names
 from ..runtime.plan import NUMBER, Plan
 from ..runtime.program import Ref
 
@@ -76,7 +76,7 @@ class Node(NodeBase):
                 "retain_graph=True if you need to backward through the graph a second time or "
                 "if you need to access saved tensors after calling backward.")
         if self._plan.record.kind == "elementwise":
-            return _elementwise(self, grads[0])
+            return _elementwise(self, grads)
         return _formulas(self, grads)
 
 
@@ -195,7 +195,7 @@ def _saved_tensors(node: Node) -> dict[tuple[bool, int], Any]:
             for place, kept in zip(places, node._saved, strict=True)}
 
 
-def _elementwise(node: Node, grad: Any) -> list[Any]:
+def _elementwise(node: Node, incoming: list[Any]) -> list[Any]:
     """One derived kernel gives the gradients of all operands that want one."""
     from ..dispatch.call import OPERATORS, call
 
@@ -204,20 +204,22 @@ def _elementwise(node: Node, grad: Any) -> list[Any]:
     positions = _operand_positions(plan)
     wanted = tuple((name, plan_spec(plan, k).dtype) for k, name in enumerate(positions)
                    if node._edges[k] is not None)
-    derived = backward_record(record)
+    derived = backward_record(record, len(plan.results))
     if derived is None:
         return [None] * len(node._edges)
     saved = _saved_tensors(node)
     scalars = iter(node._scalars)
-    given: dict[str, Any] = {"grad": grad, "wanted": wanted}
+    given: dict[str, Any] = dict(zip(grad_names(len(incoming)), incoming, strict=True))
+    given["wanted"] = wanted
     for parameter, value in zip(record.schema.parameters, plan.values, strict=True):
+        name = forward_name(parameter.name)
         if value is NUMBER:
-            given[parameter.name] = next(scalars)
+            given[name] = next(scalars)
         elif isinstance(value, Ref):
-            given[parameter.name] = saved.get((False, value.slot))
+            given[name] = saved.get((False, value.slot))
         else:
-            given[parameter.name] = value
-    given["result"] = saved.get((True, 0))
+            given[name] = value
+    given["forward_result"] = saved.get((True, 0))
     made = call(derived, tuple(given[p.name] for p in derived.schema.parameters))
     made = iter(made if isinstance(made, tuple) else (made,))
     shape = plan.results[0].shape

@@ -17,9 +17,9 @@ __all__ = sorted((*_modules.__all__, *_PARAMETERS))
 
 def __getattr__(name: str):
     if name in _SUBMODULES:
-        value = import_module(f"{__name__}.{name}")
+        value = import_module(f".{name}", __package__)
     elif name in _PARAMETERS:
-        value = getattr(import_module(f"{__name__}.parameter"), name)
+        value = getattr(import_module(".parameter", __package__), name)
     elif name in _modules.__all__:
         value = getattr(_modules, name)
     else:

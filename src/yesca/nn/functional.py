@@ -37,7 +37,9 @@ _PARTS = {
     "pooling": (
         "max_pool1d max_pool2d max_pool3d max_pool1d_with_indices max_pool2d_with_indices "
         "max_pool3d_with_indices adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d "
-        "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d lp_pool1d lp_pool2d "
+        "adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices "
+        "adaptive_max_pool3d_with_indices adaptive_avg_pool1d adaptive_avg_pool2d "
+        "adaptive_avg_pool3d lp_pool1d lp_pool2d "
         "lp_pool3d max_unpool1d max_unpool2d max_unpool3d"
     ),
     "resampling": "interpolate upsample upsample_nearest upsample_bilinear",
@@ -58,7 +60,7 @@ __all__ = sorted(name for name in (*_FAMILY_OF, *_OPERATORS) if not name.startsw
 def __getattr__(name: str):
     family = _FAMILY_OF.get(name)
     if family is not None:
-        value = getattr(import_module(f"{__package__}._functional.{family}"), name)
+        value = getattr(import_module(f"._functional.{family}", __package__), name)
     elif name in _OPERATORS:
         from .. import functional as ops
 

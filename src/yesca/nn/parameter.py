@@ -74,11 +74,11 @@ class Parameter(Tensor, metaclass=_FlaggedMeta):
         return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, protocol):
-        attributes = getattr(self, "__dict__", None)
+        attributes = dict(getattr(self, "__dict__", ()))
         arguments = (self.data, self.requires_grad, OrderedDict())
         if not attributes:
             return _rebuild_parameter, arguments
-        return _rebuild_parameter_with_state, (*arguments, dict(attributes))
+        return _rebuild_parameter_with_state, (*arguments, attributes)
 
 
 class Buffer(Tensor, metaclass=_FlaggedMeta):
@@ -104,14 +104,18 @@ class Buffer(Tensor, metaclass=_FlaggedMeta):
         return buffer
 
 
+# Checkpoints call the two functions below, by these names; the third argument is always empty.
+
+
 def _rebuild_parameter(data, requires_grad, backward_hooks):
-    """What a pickled parameter is made of again; `backward_hooks` is always empty."""
-    parameter = Parameter(data, requires_grad)
-    parameter._backward_hooks = backward_hooks
-    return parameter
+    return Parameter(data, requires_grad)
 
 
 def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
-    parameter = _rebuild_parameter(data, requires_grad, backward_hooks)
-    parameter.__dict__.update(state)
+    parameter = Parameter(data, requires_grad)
+    # PyTorch writes a pair where the object has slots as well.
+    parts = state if isinstance(state, tuple) else (state,)
+    for attributes in parts:
+        for name, value in (attributes or {}).items():
+            setattr(parameter, name, value)
     return parameter

@@ -1,1 +1,221 @@
-"""Operators of this family."""
+"""Activations. Those that PyTorch differentiates from the result read the result."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..loops.ir import Expr, const
+from ..loops.scalar import absolute, erf, exp, expm1, log1p, maximum, minimum, tanh, where
+from .kinds import composite, elementwise
+from .transcendental import sigmoid_of
+
+_SQRT_HALF = math.sqrt(0.5)
+_DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
+_TANH_SCALE = math.sqrt(2.0 / math.pi)
+_TANH_CUBE = 0.044715
+
+
+def _zero(x: Expr) -> Expr:
+    return const(0, x.dtype)
+
+
+relu = elementwise("relu(Tensor self) -> Tensor", lambda x: where(x <= 0, _zero(x), x), out=False,
+                   backward={"self": lambda grad, result: where(result <= 0.0, 0.0, grad)},
+                   doc="max(self, 0); NaN stays.")
+relu6 = composite("relu6(Tensor self, bool inplace=False) -> Tensor",
+                  lambda ops, self, inplace: ops.hardtanh(self, 0.0, 6.0, inplace), method=False,
+                  doc="min(max(self, 0), 6).")
+
+
+def _or_inplace(name: str, parameters: str = "", defaults: str = "", doc: str = "") -> None:
+    """`F.name(x, ..., inplace=False)`: a composite that chooses the form."""
+    names = [p.split()[-1].split("=")[0] for p in parameters.split(", ") if p]
+    text = f"{name}(Tensor self{', ' + parameters if parameters else ''}"
+    source = "lambda ops, self" + "".join(f", {n}" for n in names)
+    if "inplace" not in names:
+        return
+    plain = ", ".join(n for n in names if n != "inplace")
+    call = f"self{', ' + plain if plain else ''}"
+    body = eval(f"{source}: ops._{name}_({call}) if inplace else ops._{name}({call})")  # noqa: S307
+    composite(f"{text}) -> Tensor", body, method=False, doc=doc)
+
+
+def _gelu(x: Expr, approximate: str) -> Expr:
+    if approximate == "none":
+        return x * (erf(x * _SQRT_HALF) + 1.0) * 0.5
+    if approximate != "tanh":
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    inner = (x + x * x * x * _TANH_CUBE) * _TANH_SCALE
+    return x * 0.5 * (tanh(inner) + 1.0)
+
+
+def _gelu_grad(grad: Expr, self: Expr, approximate: str) -> Expr:
+    x = self
+    if approximate == "none":
+        below = (erf(x * _SQRT_HALF) + 1.0) * 0.5
+        return grad * (below + x * exp(x * x * -0.5) * _DENSITY)
+    inner = (x + x * x * x * _TANH_CUBE) * _TANH_SCALE
+    t = tanh(inner)
+    slope = (x * x * (3.0 * _TANH_CUBE) + 1.0) * _TANH_SCALE
+    return grad * ((t + 1.0) * 0.5 + x * 0.5 * (1.0 - t * t) * slope)
+
+
+gelu = elementwise("gelu(Tensor self, *, str approximate='none') -> Tensor", _gelu,
+                   backward={"self": _gelu_grad}, method=False,
+                   doc="self times the normal distribution's cumulative function.")
+_silu = elementwise("_silu(Tensor self) -> Tensor", lambda x: x / (exp(-x) + 1.0),
+                    backward={"self": lambda grad, self: grad * (sigmoid_of(self) * (
+                        self * (1.0 - sigmoid_of(self)) + 1.0))}, method=False,
+                    node_name="SiluBackward0")
+_mish = elementwise("_mish(Tensor self) -> Tensor", lambda x: x * tanh(_soft(x)),
+                    backward="derive", method=False, node_name="MishBackward0")
+
+
+def _soft(x: Expr) -> Expr:
+    """log(1 + e ** x) without overflow."""
+    return maximum(x, 0.0) + log1p(exp(-absolute(x)))
+
+
+_leaky = elementwise(
+    "_leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
+    lambda x, slope: where(x > 0, x, x * slope), method=False, node_name="LeakyReluBackward0",
+    backward={"self": lambda grad, self, negative_slope: where(
+        self > 0, grad, grad * negative_slope)})
+
+
+def _elu_body(x: Expr, alpha: Any, scale: Any, input_scale: Any) -> Expr:
+    return where(x <= 0, expm1(x * input_scale) * (alpha * scale), x * scale)
+
+
+def _elu_grad(grad: Expr, self: Expr, alpha: Any, scale: Any, input_scale: Any) -> Expr:
+    low = grad * (alpha * scale * input_scale) * exp(self * input_scale)
+    return where(self <= 0, low, grad * scale)
+
+
+_elu = elementwise(
+    "_elu_scaled(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
+    _elu_body, method=False, node_name="EluBackward0", backward={"self": _elu_grad})
+composite("_elu(Tensor self, Scalar alpha=1.0) -> Tensor",
+          lambda ops, self, alpha: ops._elu_scaled(self, alpha, 1, 1), method=False)
+composite("_elu_(Tensor self, Scalar alpha=1.0) -> Tensor",
+          lambda ops, self, alpha: ops._elu_scaled_(self, alpha, 1, 1), method=False)
+composite("_celu(Tensor self, Scalar alpha=1.0) -> Tensor",
+          lambda ops, self, alpha: ops._elu_scaled(self, alpha, 1, 1.0 / alpha), method=False)
+composite("_celu_(Tensor self, Scalar alpha=1.0) -> Tensor",
+          lambda ops, self, alpha: ops._elu_scaled_(self, alpha, 1, 1.0 / alpha), method=False)
+_SELU = (1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
+composite("_selu(Tensor self) -> Tensor",
+          lambda ops, self: ops._elu_scaled(self, *_SELU, 1), method=False)
+composite("_selu_(Tensor self) -> Tensor",
+          lambda ops, self: ops._elu_scaled_(self, *_SELU, 1), method=False)
+
+
+def _softplus(x: Expr, beta: Any, threshold: Any) -> Expr:
+    return where(x * beta > threshold, x, log1p(exp(x * beta)) / beta)
+
+
+def _softplus_grad(grad: Expr, self: Expr, beta: Any, threshold: Any) -> Expr:
+    z = exp(self * beta)
+    return where(self * beta > threshold, grad, grad * (z / (z + 1.0)))
+
+
+softplus = elementwise(
+    "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", _softplus,
+    backward={"self": _softplus_grad}, inplace=False, method=False,
+    doc="log(1 + e ** (beta * self)) / beta; self itself above the threshold.")
+_hardtanh = elementwise(
+    "_hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+    lambda x, low, high: where(x < low, low, where(x > high, high, x)), method=False,
+    node_name="HardtanhBackward0",
+    backward={"self": lambda grad, self, min_val, max_val: where(
+        (self <= min_val) | (self >= max_val), 0.0, grad)})
+_hardsigmoid = elementwise(
+    "_hardsigmoid(Tensor self) -> Tensor",
+    lambda x: minimum(maximum(x + 3.0, 0.0), 6.0) / 6.0, method=False,
+    node_name="HardsigmoidBackward0",
+    backward={"self": lambda grad, self: where(
+        (self > -3.0) & (self < 3.0), grad * (1.0 / 6.0), 0.0)})
+_hardswish = elementwise(
+    "_hardswish(Tensor self) -> Tensor",
+    lambda x: x * minimum(maximum(x + 3.0, 0.0), 6.0) / 6.0, method=False,
+    node_name="HardswishBackward0",
+    backward={"self": lambda grad, self: where(
+        self <= -3.0, 0.0, where(self >= 3.0, grad, grad * (self / 3.0 + 0.5)))})
+hardshrink = elementwise(
+    "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+    lambda x, lambd: where((x >= -lambd) & (x <= lambd), 0.0, x), inplace=False,
+    backward={"self": lambda grad, self, lambd: where(
+        (self >= -lambd) & (self <= lambd), 0.0, grad)},
+    doc="0 within lambd of 0, else self.")
+softshrink = elementwise(
+    "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+    lambda x, lambd: where(x > lambd, x - lambd, where(x < -lambd, x + lambd, x * 0.0)),
+    inplace=False, method=False,
+    backward={"self": lambda grad, self, lambd: where(
+        (self >= -lambd) & (self <= lambd), 0.0, grad)},
+    doc="Shrunk towards 0 by lambd.")
+_threshold = elementwise(
+    "_threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
+    lambda x, threshold, value: where(x <= threshold, value, x), method=False,
+    node_name="ThresholdBackward0",
+    backward={"self": lambda grad, self, threshold: where(self <= threshold, 0.0, grad)})
+logsigmoid = elementwise(
+    "logsigmoid(Tensor self) -> Tensor", lambda x: minimum(x, 0.0) - log1p(exp(-absolute(x))),
+    inplace=False, method=False, node_name="LogSigmoidBackward0",
+    backward={"self": lambda grad, self: grad * (1.0 - sigmoid_of(self))},
+    doc="log(sigmoid(self)).")
+softsign = composite("softsign(Tensor self) -> Tensor",
+                     lambda ops, self: ops.div(self, ops.add(ops.abs(self), 1)), method=False)
+tanhshrink = composite("tanhshrink(Tensor self) -> Tensor",
+                       lambda ops, self: ops.sub(self, ops.tanh(self)), method=False)
+
+for _name, _parameters in (
+    ("silu", "bool inplace=False"), ("mish", "bool inplace=False"),
+    ("leaky_relu", "Scalar negative_slope=0.01, bool inplace=False"),
+    ("elu", "Scalar alpha=1.0, bool inplace=False"),
+    ("celu", "Scalar alpha=1.0, bool inplace=False"), ("selu", "bool inplace=False"),
+    ("hardtanh", "Scalar min_val=-1.0, Scalar max_val=1.0, bool inplace=False"),
+    ("hardsigmoid", "bool inplace=False"), ("hardswish", "bool inplace=False"),
+    ("threshold", "Scalar threshold, Scalar value, bool inplace=False"),
+):
+    _or_inplace(_name, _parameters)
+
+prelu_kernel = elementwise(
+    "prelu_kernel(Tensor self, Tensor weight) -> Tensor",
+    lambda x, w: where(x > 0, x, x * w), inplace=False, method=False,
+    backward={"self": lambda grad, self, weight: where(self > 0, grad, grad * weight),
+              "weight": lambda grad, self: where(self > 0, 0.0, grad * self)})
+
+
+def _prelu(ops: Any, self: Any, weight: Any) -> Any:
+    if weight.numel() != 1:
+        if self.dim() == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = self.shape[1] if self.dim() >= 2 else 1
+        if channels != weight.numel():
+            raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found "
+                               f"parameter numbers = {weight.numel()} and channel size = "
+                               f"{channels}.")
+    shape = [1] * self.dim()
+    if self.dim() >= 2:
+        shape[1] = weight.numel()
+    return ops.prelu_kernel(self, ops.reshape(weight, tuple(shape)))
+
+
+composite("prelu(Tensor self, Tensor weight) -> Tensor", _prelu,
+          doc="self where positive, else weight * self; one weight a channel or one in all.")
+
+
+def _glu(ops: Any, self: Any, dim: int) -> Any:
+    if self.dim() == 0:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    size = self.shape[dim]
+    if size % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {size}")
+    first = ops.narrow(self, dim, 0, size // 2)
+    return ops.mul(first, ops.sigmoid(ops.narrow(self, dim, size // 2, size // 2)))
+
+
+composite("glu(Tensor self, int dim=-1) -> Tensor", _glu, method=False,
+          doc="The first half times the sigmoid of the second.")

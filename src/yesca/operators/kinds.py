@@ -28,7 +28,8 @@ def elementwise(text: str, body: Callable[..., Any], **options: Any) -> Record:
 
     dtype: "promote" (result in the promoted dtype), "float" (integers become floats),
     "compare" (computed promoted, gives bool), "bool" (operands are truth values), "integer"
-    (promoted, floats refused), or a function of the promoted dtype giving (compute, result).
+    (promoted, floats refused), or a function of the
+    promoted dtype and the arguments giving (compute, result).
     """
     options.setdefault("inplace", True)
     options.setdefault("out", True)
@@ -36,11 +37,12 @@ def elementwise(text: str, body: Callable[..., Any], **options: Any) -> Record:
                            **options))
 
 
-def elementwise_dtypes(record: Record, p: Any, promoted: DType) -> tuple[DType, DType]:
+def elementwise_dtypes(record: Record, p: Any, promoted: DType, values: tuple[Any, ...]
+                       ) -> tuple[DType, DType]:
     """(compute dtype, result dtype) by the record's rule."""
     rule = record.dtype
     if callable(rule):
-        compute, result = rule(promoted)
+        compute, result = rule(promoted, values)
         return compute_dtype(compute), result
     if rule == "float" and promoted.category < FLOATING:
         promoted = default_for(FLOATING)
@@ -60,7 +62,7 @@ def elementwise_program(record: Record, p: Any, values: tuple[Any, ...]) -> None
     numbers = [v for v, q in zip(values, parameters, strict=True)
                if q.is_tensor and p.is_number(v)]
     promoted = p.promote(tensors, numbers)
-    compute, result = elementwise_dtypes(record, p, promoted)
+    compute, result = elementwise_dtypes(record, p, promoted, values)
     shape = broadcast_shapes(*(t.spec.shape for t in tensors))
     results = [p.result(spec(d, shape, dense_order([t.spec for t in tensors], shape), p.device))
                for d in _result_dtypes(record, values, result, p)]

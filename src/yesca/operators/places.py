@@ -39,14 +39,9 @@ def wrapped(p: Any, index: Expr, size: int, fail: Fail | None, negative: bool = 
     count = p.fixed(size, int64)
     if fail is not None:
         fits = (i >= (-count if negative else const(0, int64))) & (i < count)
-        # The cell holds value + 1, and 0 means no error: -1 is told as -1 - 2 ** 62.
-        p.check(fits, where(i.eq(-1), i - (1 << 62), i), _told(fail))
+        p.check(fits, i, fail)
         i = where(fits, i, const(0, int64))
     return where(i < 0, i + count, i) if negative else i
-
-
-def _told(fail: Fail) -> Fail:
-    return lambda value: fail(-1 if value == -1 - (1 << 62) else value)
 
 
 def offset_of(p: Any, indices: Sequence[Expr], sizes: Sequence[int], steps: Sequence[int],
@@ -108,18 +103,11 @@ def put(p: Any, out: Any, keep: Sequence[int], steps: Sequence[int], value: Any,
     target = out.seen(((*keep, size), (*steps, 0), 0))
 
     def body(at: Expr, *rest: Expr) -> Any:
-        from ..runtime.program import Put
+        return p.store(cast(rest[0] if rest else value(), dtype),
+                       offset(at) if offset is not None else at,
+                       guard(at) if guard is not None else None, combine)
 
-        return Put(cast(rest[0] if rest else value(), dtype),
-                   offset(at) if offset is not None else at,
-                   guard(at) if guard is not None else None, combine)
-
-    body = _with_put(p, body)
     p.rows(body, [place] if callable(value) else [place, value], [target], list(keep), size)
-
-
-def _with_put(p: Any, body: Any) -> Any:
-    return body
 
 
 def permuted(ref: Any, order: Sequence[int]) -> Any:

@@ -24,6 +24,7 @@ from .plan import Launch, Plan
 ROW_CHUNK = 16384  # inner elements that one row of a reduction folds before it is split
 COLUMN_CHUNK = 512
 SPECIALISE_FROM = 32768  # elements from which a layout gets its own kernel, at its second use
+NO_ERROR = -(1 << 63)  # the one value that a failed check cannot report: its cell stays 0
 _layout_uses: Counter[tuple[Stage, str]] = Counter()
 
 
@@ -190,6 +191,12 @@ class Program:
         """target += source, one element after the other (the target may overlap itself)."""
         self.flat(lambda v: Put(v, accumulate="sum"), [source], [target])
 
+    @staticmethod
+    def store(value: Expr, offset: Expr | None = None, guard: Expr | None = None,
+              accumulate: str = "") -> Put:
+        """What a body gives for an output that it stores to elsewhere, not always, or on top."""
+        return Put(value, offset, guard, accumulate)
+
     def check(self, holds: Expr, value: Expr, fail: Callable[[int], None]) -> None:
         """Where `holds` is false the call fails: `fail(value)` raises afterwards."""
         self._checks.append((holds, value, fail))
@@ -269,8 +276,7 @@ class Program:
             cell = Ref(3000 + len(self.raisers), spec(int64, (), None, CPU), row=True)
             self.raisers.append(fail)
             refs.append(cell)
-            stores.append(Store(len(refs) - 1, value + 1 if value.dtype is int64 else
-                                ir.cast(value, int64) + 1, None, ~holds))
+            stores.append(Store(len(refs) - 1, ir.cast(value, int64) ^ NO_ERROR, None, ~holds))
         buffers = tuple(Buffer(r.spec.dtype, k >= len(inputs), not r.row)
                         for k, r in enumerate(refs))
         arguments = tuple(slot[-1] for slot in self._slots)
@@ -404,7 +410,7 @@ class Program:
 def _raise(raisers: list[Callable[[int], None]], cells: list[int]) -> None:
     for fail, cell in zip(raisers, cells, strict=True):
         if cell:
-            fail(cell - 1)
+            fail(cell ^ NO_ERROR)
     raise RuntimeError("[launch] a kernel reported an error that its record does not explain")
 
 

@@ -7,7 +7,7 @@ import warnings
 
 from ... import functional as ops
 from ..._tensor import Tensor
-from ...core.dtypes import bool as bool_dtype
+from ...core.dtypes import bool_
 from .dropout import dropout
 from .shapes import pad
 
@@ -32,7 +32,7 @@ def _canonical_mask(
     if mask is None:
         return None
     is_float = mask.is_floating_point()
-    if mask.dtype != bool_dtype and not is_float:
+    if mask.dtype != bool_ and not is_float:
         raise AssertionError(f"only bool and floating types of {mask_name} are supported")
     if check_other and other_type is not None and mask.dtype != other_type:
         warnings.warn(
@@ -142,52 +142,37 @@ def multi_head_attention_forward(
 ) -> tuple[Tensor, Tensor | None]:
     """What `MultiheadAttention` computes, from its weights.
 
-    Shapes: query (L, N, E) or (L, E), key and value (S, N, E) or (S, E); the result is like the
-    query, the weights are (N, L, S), or (N, H, L, S) without averaging. `key_padding_mask` is
-    (N, S), `attn_mask` (L, S) or (N * H, L, S); boolean masks are True where not to look.
+    Query (L, N, E) or (L, E), key and value (S, N, E) or (S, E); weights (N, L, S), or (N, H, L,
+    S). `key_padding_mask` (N, S), `attn_mask` (L, S) or (N * H, L, S): True is where not to look.
     """
     batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
         query, key, value = (each.unsqueeze(1) for each in (query, key, value))
-        if key_padding_mask is not None:
-            key_padding_mask = key_padding_mask.unsqueeze(0)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     key_padding_mask, attn_mask, is_causal = _canonical_masks(
         key_padding_mask, attn_mask, is_causal, need_weights, query.dtype
     )
     _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     length, batch, _ = query.shape
-    if use_separate_proj_weight:
-        biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
-        weights = _required(q=q_proj_weight, k=k_proj_weight, v=v_proj_weight)
-        q, k, v = _in_projection(query, key, value, *weights, *biases)
-    else:
-        if in_proj_weight is None:
-            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
-        q, k, v = _in_projection_packed(query, key, value, in_proj_weight, in_proj_bias)
+    weights = (in_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight)
+    q, k, v = _project(query, key, value, weights, in_proj_bias, use_separate_proj_weight)
     attn_mask = _three_dimensional(attn_mask, length, key.shape[0], batch * num_heads)
     k, v, added = _add_bias_rows(k, v, bias_k, bias_v, static_k, static_v)
-    q = _split_heads(q, num_heads)  # (N * H, L, D)
-    k = _split_heads(k, num_heads) if static_k is None else _checked(static_k, q, "static_k")
-    v = _split_heads(v, num_heads) if static_v is None else _checked(static_v, q, "static_v")
+    q, k, v = _heads(q, k, v, static_k, static_v, num_heads)
     if add_zero_attn:
         k, v = (ops.cat([x, x.new_zeros(x.size(0), 1, x.size(2))], 1) for x in (k, v))
         added += 1
-    if added:  # the rows added to the keys are visible to every query
-        attn_mask = None if attn_mask is None else pad(attn_mask, (0, added))
-        if key_padding_mask is not None:
-            key_padding_mask = pad(key_padding_mask, (0, added))
+    attn_mask, key_padding_mask = (_show(each, added) for each in (attn_mask, key_padding_mask))
     attn_mask = _merge_masks(attn_mask, key_padding_mask, batch, num_heads, k.size(1))
     rate = dropout_p if training else 0.0
     if need_weights:
-        output, weights = _attend_with_weights(q, k, v, attn_mask, rate)
-        weights = weights.view(batch, num_heads, length, -1)  # (N, H, L, S)
-        weights = weights.mean(1) if average_attn_weights else weights
-        weights = weights if batched else weights.squeeze(0)
+        output, found = _attend_with_weights(q, k, v, attn_mask, rate)
+        found = _tidy(found.view(batch, num_heads, length, -1), average_attn_weights, batched)
     else:
-        output, weights = _attend(q, k, v, attn_mask, rate, is_causal, batch, num_heads), None
+        output, found = _attend(q, k, v, attn_mask, rate, is_causal, num_heads), None
     output = output.transpose(0, 1).reshape(length, batch, -1)  # (L, N, E)
     output = ops.linear(output, out_proj_weight, out_proj_bias)
-    return (output if batched else output.squeeze(1)), weights
+    return (output if batched else output.squeeze(1)), found
 
 
 def _canonical_masks(key_padding_mask, attn_mask, is_causal, need_weights, dtype):
@@ -222,11 +207,18 @@ def _check_sizes(query, key, value, embed_dim: int, num_heads: int, separate: bo
         raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
 
 
-def _required(**weights: Tensor | None) -> tuple:
-    for name, weight in weights.items():
+def _project(query, key, value, weights: tuple, bias: Tensor | None, separate: bool) -> tuple:
+    """Queries, keys and values, by the packed weight or by the three separate ones."""
+    packed, *three = weights
+    if not separate:
+        if packed is None:
+            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+        return _in_projection_packed(query, key, value, packed, bias)
+    for name, weight in zip("qkv", three, strict=True):
         if weight is None:
             raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
-    return tuple(weights.values())
+    biases = (None, None, None) if bias is None else bias.chunk(3)
+    return _in_projection(query, key, value, *three, *biases)
 
 
 def _three_dimensional(mask: Tensor | None, length: int, source: int, heads: int):
@@ -255,6 +247,19 @@ def _add_bias_rows(k, v, bias_k, bias_v, static_k, static_v):
             raise AssertionError(f"bias cannot be added to static {name}.")
     batch = k.size(1)
     return ops.cat([k, bias_k.repeat(1, batch, 1)]), ops.cat([v, bias_v.repeat(1, batch, 1)]), 1
+
+
+def _show(mask: Tensor | None, added: int) -> Tensor | None:
+    """The mask with room for the rows added to the keys, which every query sees."""
+    return mask if mask is None or not added else pad(mask, (0, added))
+
+
+def _heads(q, k, v, static_k, static_v, num_heads: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The three as (N * H, length, D); static keys and values already are."""
+    q = _split_heads(q, num_heads)
+    k = _split_heads(k, num_heads) if static_k is None else _checked(static_k, q, "static_k")
+    v = _split_heads(v, num_heads) if static_v is None else _checked(static_v, q, "static_v")
+    return q, k, v
 
 
 def _split_heads(x: Tensor, num_heads: int) -> Tensor:
@@ -299,8 +304,15 @@ def _attend_with_weights(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, r
     return ops.bmm(weights, v), weights
 
 
-def _attend(q, k, v, mask, rate: float, is_causal: bool, batch: int, num_heads: int) -> Tensor:
+def _tidy(weights: Tensor, average: bool, batched: bool) -> Tensor:
+    """The weights (N, H, L, S) without the dimensions that the caller did not ask for."""
+    weights = weights.mean(1) if average else weights
+    return weights if batched else weights.squeeze(0)
+
+
+def _attend(q, k, v, mask, rate: float, is_causal: bool, num_heads: int) -> Tensor:
     """The output (N * H, L, D) by the kernel that never stores the weights."""
+    batch = q.size(0) // num_heads
     if mask is not None:
         source = k.size(1)
         shared = mask.size(0) == 1

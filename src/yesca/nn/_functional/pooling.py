@@ -32,9 +32,16 @@ def _max_pool(rank: int):
     entry being the flat position of each maximum in its channel.
     """
 
-    def max_pool_with_indices(*args, **kwargs):
-        kwargs["return_indices"] = True
-        return max_pool(*args[:6], **kwargs)
+    def max_pool_with_indices(
+        input: Tensor,
+        kernel_size,
+        stride=None,
+        padding=0,
+        dilation=1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ):
+        return max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
     max_pool_with_indices.__name__ = max_pool_with_indices.__qualname__ = with_indices
     max_pool_with_indices.__doc__ = f"`{plain}` with `return_indices=True`."
@@ -65,12 +72,20 @@ def _adaptive_max_pool(rank: int):
     adaptive_max_pool.__doc__ = (
         f"The maxima of windows chosen so that the last {rank} dimension(s) get `output_size`."
     )
-    return adaptive_max_pool
+
+    def adaptive_max_pool_with_indices(input: Tensor, output_size, return_indices: bool = False):
+        return adaptive_max_pool(input, output_size, True)
+
+    full_name = f"{name}_with_indices"
+    adaptive_max_pool_with_indices.__name__ = full_name
+    adaptive_max_pool_with_indices.__qualname__ = full_name
+    adaptive_max_pool_with_indices.__doc__ = f"`{name}` with `return_indices=True`."
+    return adaptive_max_pool, adaptive_max_pool_with_indices
 
 
-adaptive_max_pool1d = _adaptive_max_pool(1)
-adaptive_max_pool2d = _adaptive_max_pool(2)
-adaptive_max_pool3d = _adaptive_max_pool(3)
+adaptive_max_pool1d, adaptive_max_pool1d_with_indices = _adaptive_max_pool(1)
+adaptive_max_pool2d, adaptive_max_pool2d_with_indices = _adaptive_max_pool(2)
+adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _adaptive_max_pool(3)
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size) -> Tensor:

@@ -32,13 +32,14 @@ def pad(input: Tensor, pad, mode: str = "constant", value: float | None = None) 
     if mode == "constant":
         return _pad_with_value(input, pairs, 0 if value is None else value)
     if value is not None and value != 0:
-        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if not (1 <= len(pairs) <= 3 and input.dim() - len(pairs) in (1, 2)):
         raise NotImplementedError(
-            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now; got "
-            f"{len(sizes)} sizes for an input of {input.dim()} dimensions"
+            f"Padding size {len(sizes)} is not supported for {input.dim()}D input tensor.\n"
+            "Non-constant padding takes 2 sizes for 2D or 3D inputs, 4 for 3D or 4D, 6 for 4D or "
+            "5D."
         )
     for position, (before, after) in enumerate(pairs):
         input = _pad_by_index(input, input.dim() - 1 - position, before, after, mode)

@@ -77,28 +77,15 @@ def embedding_bag(
             f"it must have the same shape as the input ({input.shape})"
         )
     if weight.dim() != 2:
-        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
+        raise ValueError(
+            f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}"
+        )
     _check_bag_mode(mode, scale_grad_by_freq, sparse, per_sample_weights)
     if input.dim() == 2:
-        if offsets is not None:
-            raise ValueError(
-                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
-                f"of fixed length sequences. However, found offsets of type {type(offsets)}"
-            )
-        offsets = ops.arange(
-            0, input.numel(), input.size(1), dtype=input.dtype, device=input.device
-        )
         include_last_offset = False
-        input = input.reshape(-1)
-        if per_sample_weights is not None:
-            per_sample_weights = per_sample_weights.reshape(-1)
-    elif input.dim() != 1:
-        raise ValueError(
-            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
-        )
-    elif offsets is None or offsets.dim() != 1:
-        given = " but got None" if offsets is None else ""
-        raise ValueError(f"offsets has to be a 1D Tensor{given}")
+    input, offsets = _flat_bags(input, offsets)
+    if per_sample_weights is not None:
+        per_sample_weights = per_sample_weights.reshape(-1)
     if max_norm is not None:
         _shorten_rows(weight, input, max_norm, norm_type)
     modes = ("sum", "mean", "max")
@@ -113,6 +100,28 @@ def embedding_bag(
         include_last_offset,
         padding_idx,
     )[0]
+
+
+def _flat_bags(input: Tensor, offsets: Tensor | None) -> tuple[Tensor, Tensor]:
+    """All indices in one row, and where each bag starts."""
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
+                f"of fixed length sequences. However, found offsets of type {type(offsets)}"
+            )
+        starts = ops.arange(
+            0, input.numel(), input.size(1), dtype=input.dtype, device=input.device
+        )
+        return input.reshape(-1), starts
+    if input.dim() != 1:
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}"
+        )
+    if offsets is None or offsets.dim() != 1:
+        given = " but got None" if offsets is None else ""
+        raise ValueError(f"offsets has to be a 1D Tensor{given}")
+    return input, offsets
 
 
 def _check_bag_mode(mode: str, scale_grad_by_freq: bool, sparse: bool, sample_weights) -> None:

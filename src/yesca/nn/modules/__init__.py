@@ -54,9 +54,9 @@ __all__ = sorted(_FAMILY_OF)
 
 def __getattr__(name: str):
     if name in _FAMILY_OF:
-        value = getattr(import_module(f"{__name__}.{_FAMILY_OF[name]}"), name)
+        value = getattr(import_module(f".{_FAMILY_OF[name]}", __package__), name)
     elif name in _FAMILIES:
-        value = import_module(f"{__name__}.{name}")
+        value = import_module(f".{name}", __package__)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value  # the next look-up does not come here

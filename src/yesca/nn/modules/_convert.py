@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, Callable
 
+from ... import __future__ as conversions
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad
 from ...core.devices import Device
@@ -127,7 +128,8 @@ def _converted_parameter(parameter, fn: Callable):
         converted = fn(parameter)
         converted_gradient = None if gradient is None else fn(gradient)
     # Meta tensors and real ones cannot stand for each other behind one object.
-    if converted.is_meta == parameter.is_meta:
+    overwrite = conversions.get_overwrite_module_params_on_conversion()
+    if converted.is_meta == parameter.is_meta and not overwrite:
         parameter.data = converted
         if gradient is not None:
             gradient.data = converted_gradient
@@ -142,9 +144,7 @@ def _parse_to(args: tuple, kwargs: dict) -> tuple:
     """(device, dtype, non_blocking, memory_format) from the argument forms of `to`."""
     options = dict(kwargs)
     memory_format = options.pop("memory_format", None)
-    device = options.pop("device", None)
-    dtype = options.pop("dtype", None)
-    other = options.pop("tensor", None)
+    device, dtype, other = (options.pop(name, None) for name in ("device", "dtype", "tensor"))
     rest = list(args)
     if rest and isinstance(rest[0], Tensor):
         other = rest.pop(0)
@@ -156,10 +156,10 @@ def _parse_to(args: tuple, kwargs: dict) -> tuple:
             dtype = rest.pop(0)
     if other is not None:
         device, dtype = other.device, other.dtype
-    non_blocking = options.pop("non_blocking", rest.pop(0) if rest else False)
+    positional = rest.pop(0) if rest else False
+    non_blocking = options.pop("non_blocking", positional)
     options.pop("copy", None)
-    nothing = device is None and dtype is None and memory_format is None
-    if options or len(rest) > 1 or (nothing and not args and not kwargs):
+    if options or len(rest) > 1:  # one more may be the old `copy`
         received = [type(value).__name__ for value in args] + [f"{name}=" for name in kwargs]
         raise TypeError(
             f"to() received an invalid combination of arguments - got ({', '.join(received)}), "

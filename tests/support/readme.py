@@ -1,0 +1,24 @@
+"""The README's example, its output and its commands.
+
+    python tests/support/readme.py 2      # prints the second command
+"""
+
+import re
+import sys
+from pathlib import Path
+
+TEXT = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    """The fenced blocks of a language ("" for plain ones)."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+
+
+def commands():
+    """The lines of the shell block."""
+    return blocks("sh")[0].splitlines()
+
+
+if __name__ == "__main__":
+    print(commands()[int(sys.argv[1]) - 1])
