@@ -10,7 +10,6 @@ from ..loops.printer import describe
 from ..targets.llvm import GENERAL, Variant, emit_module
 from . import machine
 
-VERSION = "3"  # raise it when the same stage gives other LLVM text
 _SOURCES = ("targets/llvm.py", "targets/llvm_folds.py", "targets/llvm_stages.py",
             "targets/llvm_values.py", "passes", "loops/elementary")
 _addresses: dict[tuple[Stage, Variant], int] = {}
