@@ -207,15 +207,18 @@ def _storages(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> list[
 
 
 def _execute_view(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: bool) -> Any:
-    base = tensors[0]
-    spec, offset = plan.view  # type: ignore[misc]
+    made = [_viewed(tensors[0], *place) for place in plan.views]
+    if needs and plan.differentiable:
+        registry.record_node(plan, tensors, scalars, made)  # type: ignore[misc]
+    return made[0] if len(made) == 1 and plan.record.schema.results == 1 else tuple(made)
+
+
+def _viewed(base: Any, spec: Spec, offset: int) -> Any:
     made = registry.wrap(base._storage, spec, base._offset + offset)  # type: ignore[misc]
     made._version = base._version
     extra = made._extra = Extra()
     extra.base = base if base._extra is None or base._extra.base is None else base._extra.base
     extra.seen = base._version.value if base._version is not None else 0
-    if needs and plan.differentiable:
-        registry.record_node(plan, tensors, scalars, [made])  # type: ignore[misc]
     return made
 
 

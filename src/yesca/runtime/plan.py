@@ -56,6 +56,7 @@ class Plan:
     temporaries: tuple[int, ...] = ()
     launches: tuple[Launch, ...] = ()
     view: tuple[Spec, int] | None = None  # the result shares operand 0's storage
+    views: tuple[tuple[Spec, int], ...] = ()  # all of them, where one call gives several
     inplace: bool = False  # results are operand 0 itself
     checks: int = 0  # words of the error cell that launches may write
     on_check: Any = None  # raises, given the error words
