@@ -190,6 +190,10 @@ def execute(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: boo
     if plan.inplace:
         return _execute_inplace(plan, tensors, scalars, needs)
     storages = _storages(plan, tensors, scalars)
+    if plan.mutated:
+        for slot in plan.mutated:
+            inplace.bump(tensors[slot])
+        return None
     wrap = registry.wrap
     results = [wrap(s, spec, 0) for s, spec in zip(storages, plan.results, strict=True)]  # type: ignore[misc]
     if needs and plan.differentiable:

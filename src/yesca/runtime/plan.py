@@ -62,6 +62,7 @@ class Plan:
     on_check: Any = None  # raises, given the error words
     saved: dict[int, tuple[tuple[bool, int], ...]] = field(default_factory=dict)
     differentiable: bool = False
+    mutated: tuple[int, ...] = ()  # operands that a multi-tensor call writes
     native: Any = None  # the builtin's form of this plan
 
     def saves(self, wanted: int) -> tuple[tuple[bool, int], ...]:
