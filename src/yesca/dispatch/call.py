@@ -188,6 +188,8 @@ def execute(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: boo
         return _execute_inplace(plan, tensors, scalars, needs)
     storages = _storages(plan, tensors, scalars)
     wrap = registry.wrap
+    for k in plan.writes:
+        inplace.bump(tensors[k])
     results = [wrap(s, spec, 0) for s, spec in zip(storages, plan.results, strict=True)]  # type: ignore[misc]
     if needs and plan.differentiable:
         registry.record_node(plan, tensors, scalars, results)  # type: ignore[misc]

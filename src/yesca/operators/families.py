@@ -6,7 +6,8 @@ import importlib
 
 FAMILIES = (
     "arithmetic", "transcendental", "comparison", "activation", "reduction", "views", "copying",
-    "creation", "indexing", "products", "normalisation", "joining", "optimizers", "losses",
+    "creation", "indexing", "products", "softmax_family", "normalisation", "batch_statistics",
+    "joining", "optimizers", "losses", "classification",
 )
 _loaded: list[str] = []
 

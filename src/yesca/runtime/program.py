@@ -13,16 +13,14 @@ from ..core import dtypes
 from ..core.devices import CPU, META, Device
 from ..core.dtypes import DType, int64
 from ..core.spec import Spec, spec
-from ..core.views import Strided, collapse, expand_strides
+from ..core.views import Strided, collapse, expand_strides, storage_order
 from ..loops import ir
 from ..loops.ir import Buffer, Expr, Stage, Store
 from ..loops.printer import operations
-from ..targets.llvm import GENERAL, Variant
-from . import kernels
+from ..targets.llvm import GENERAL, WIDE, Variant
+from . import folding, kernels
 from .plan import Launch, Plan
 
-ROW_CHUNK = 16384  # inner elements that one row of a reduction folds before it is split
-COLUMN_CHUNK = 512
 SPECIALISE_FROM = 32768  # elements from which a layout gets its own kernel, at its second use
 _layout_uses: Counter[tuple[Stage, str]] = Counter()
 
@@ -73,6 +71,7 @@ class Program:
         self.results: list[Spec] = []
         self.temporaries: list[int] = []
         self._pending: list[tuple[Any, ...]] = []
+        self.written: list[int] = []
         self.view: tuple[Spec, int] | None = None
         self._slots: list[tuple[Any, ...]] = []
         self._checks: list[tuple[Expr, Expr, Callable[[int], None]]] = []
@@ -135,6 +134,11 @@ class Program:
         made = spec(dtype, tuple(shape), None, self.device)
         self.temporaries.append(made.nbytes)
         return Ref(2000 + len(self.temporaries) - 1, made)
+
+    def writes(self, operand: Ref) -> Ref:
+        """An operand that stages write as well: counts as an in-place write of it."""
+        self.written.append(operand.slot)
+        return operand
 
     def alias(self, base: Ref, made: Spec, offset: int) -> None:
         """The result is operand 0's storage, `offset` elements further on, seen as `made`."""
@@ -204,7 +208,7 @@ class Program:
         if math.prod(shape) == 0 or self.device is META:
             return
         strides = [expand_strides(r.spec.shape, r.spec.strides, shape) for r in refs]
-        order = _storage_order(shape, strides[len(inputs)])
+        order = storage_order(shape, strides[len(inputs)])
         sizes, steps = collapse([shape[d] for d in order], [[s[d] for d in order] for s in strides])
         if not sizes:
             sizes, steps = [1], [[1 if t.spec.numel else 0] for t in refs]
@@ -239,10 +243,12 @@ class Program:
             inner.append(0 if ref.row else own[-1])
             strides.append(own if ref.row else own[:-1])
         main = next((k for k, r in enumerate(refs) if not r.row), 0)
-        order = _storage_order(tuple(outer), strides[main])
+        order = storage_order(tuple(outer), strides[main])
         sizes, steps = collapse([outer[d] for d in order], [[s[d] for d in order] for s in strides])
         variant = _row_variant(stage, refs, inner, sizes, steps, size)
         grain = max(1, _grain(stage, size) // max(size, 1))
+        if variant.columns:
+            grain = -(-grain // WIDE) * WIDE
         self._launch(stage, variant, refs, size, inner, sizes, steps, rows, grain)
 
     def _stage(self, kind: str, body: Callable[..., Any], inputs: Sequence[Ref],
@@ -299,66 +305,18 @@ class Program:
 
     # ---- reductions ----------------------------------------------------------------------
 
-    def reduce(self, fold: str, before: Callable[[Expr], Expr], final: Callable[[Expr], Expr],
-               x: Ref, dims: Sequence[int], out: Ref) -> None:
-        """out = final(fold of before(x) over dims), in steps where one pass cannot do it."""
-        keep = [d for d in range(x.spec.ndim) if d not in dims]
-        outer = [x.spec.shape[d] for d in keep]
-        outer_steps = [x.spec.strides[d] for d in keep]
-        inner_sizes, (inner_steps,) = collapse([x.spec.shape[d] for d in dims],
-                                               [[x.spec.strides[d] for d in dims]])
-        if math.prod(x.spec.shape[d] for d in dims) == 0:
-            inner_sizes, inner_steps = [0], [1]
-        elif not inner_sizes:
-            inner_sizes, inner_steps = [1], [1]
-        target = replace(out, spec=spec(out.spec.dtype, tuple(outer), _squeezed(out.spec, outer),
-                                        self.device), row=True)
-        self._reduce(fold, before, final, x, (outer, outer_steps),
-                     list(zip(inner_sizes, inner_steps, strict=True)), target)
+    def reduce(self, fold: str | Sequence[str], before: Callable[..., Any],
+               final: Callable[..., Any], x: Ref | Sequence[Ref], dims: Sequence[int],
+               out: Ref | Sequence[Ref]) -> None:
+        """out = final(fold of before(x) over dims), in steps where one pass cannot do it.
 
-    def _reduce(self, fold: str, before: Any, final: Any, x: Ref,
-                outer: tuple[list[int], list[int]], inner: list[tuple[int, int]],
-                target: Ref) -> None:
-        """Fold the innermost reduced dimension; more of them, or a long one, leave partials."""
-        sizes, steps = outer
-        (size, step), rest = inner[0], inner[1:]
-        columns = bool(steps) and step != 1 and min(steps) == 1
-        chunk = COLUMN_CHUNK if columns else ROW_CHUNK
-        if size > 2 * chunk and not fold.startswith("arg"):
-            blocks, left = divmod(size, chunk)
-        elif rest:
-            blocks, chunk, left = 0, size, size
-        else:
-            source = self._source(x, (sizes, steps), [(size, step)], 0)
-            self.rows(lambda v: final(ir.fold(fold, before(v))), [source], [target], sizes, size)
-            return
-        if fold.startswith("arg"):
-            raise NotImplementedError(f"[{self.record.name}] needs one reduced dimension")
-        extra = [n for n, _ in reversed(rest)]
-        partial = self._partials(fold, before, x, [*sizes, *extra], blocks + (left > 0))
-        counts = [(blocks, chunk, 0)] if blocks else []
-        counts += [(1, left, blocks)] if left else []
-        for many, length, first in counts:
-            source = self._source(x, (sizes, steps), [*reversed(rest), (many, chunk * step),
-                                                      (length, step)], first * chunk * step)
-            part = partial.seen((tuple([*sizes, *extra, many]),
-                                 partial.spec.strides, first)).as_rows()
-            self.rows(lambda v: ir.fold(fold, before(v)), [source], [part],
-                      [*sizes, *extra, many], length)
-        flat = math.prod(extra) * (blocks + (left > 0))
-        self._reduce(fold, lambda v: v, final, replace(partial, row=False),
-                     (sizes, [s * flat for s in _row_major(sizes)]), [(flat, 1)], target)
-
-    def _partials(self, fold: str, before: Any, x: Ref, sizes: list[int], blocks: int) -> Ref:
-        sample = ir.fold(fold, before(ir.load(0, x.spec.dtype)))
-        return self.temporary((*sizes, blocks), sample.dtype)
-
-    @staticmethod
-    def _source(x: Ref, outer: tuple[list[int], list[int]], inner: list[tuple[int, int]],
-                beyond: int) -> Ref:
-        shape = (*outer[0], *(n for n, _ in inner))
-        strides = (*outer[1], *(s for _, s in inner))
-        return x.seen((shape, strides, beyond))
+        Several operands x broadcast; several folds each take a value of `before`, and `final`
+        takes them all.
+        """
+        kinds = (fold,) if isinstance(fold, str) else tuple(fold)
+        folding.reduce(self, folding.Folding(kinds, before, final),
+                       (x,) if isinstance(x, Ref) else x, tuple(dims),
+                       (out,) if isinstance(out, Ref) else out)
 
     # ---- the plan ------------------------------------------------------------------------
 
@@ -386,6 +344,7 @@ class Program:
         plan = Plan(self.record, self.values, self.operands, tuple(self.results),
                     tuple(self.temporaries), launches, self.view,
                     self.inplace_target is not None)
+        plan.writes = tuple(self.written)
         if self.raisers:
             raisers = list(self.raisers)
             plan.checks = len(raisers)
@@ -400,26 +359,6 @@ def _raise(raisers: list[Callable[[int], None]], cells: list[int]) -> None:
     raise RuntimeError("[launch] a kernel reported an error that its record does not explain")
 
 
-def _row_major(sizes: Sequence[int]) -> list[int]:
-    from ..core.spec import contiguous_strides
-
-    return list(contiguous_strides(tuple(sizes)))
-
-
-def _squeezed(out: Spec, outer: Sequence[int]) -> tuple[int, ...]:
-    """The result's strides without the dimensions that `keepdim` kept."""
-    if out.ndim == len(outer):
-        return out.strides
-    return tuple(_row_major(outer))
-
-
-def _storage_order(shape: tuple[int, ...], strides: Sequence[int]) -> list[int]:
-    """Dimensions from outermost to innermost in memory (stable)."""
-    return sorted(range(len(shape)), key=lambda d: -strides[d] if shape[d] != 1 else 0) \
-        if any(strides[d] < strides[d + 1] for d in range(len(shape) - 1)) \
-        else list(range(len(shape)))
-
-
 def _grain(stage: Stage, size: int) -> int:
     work = operations(stage)
     return max(2048, 32768 // (1 + work // 8))
@@ -432,6 +371,9 @@ def _row_variant(stage: Stage, refs: Sequence[Ref], inner: Sequence[int], sizes:
         return GENERAL
     if not any(not r.row and i not in (0, 1) for r, i in zip(refs, inner, strict=True)):
         return GENERAL
+    if any(s.offset is not None or s.guard is not None or s.accumulate for s in stage.stores) \
+            or any(n.op == "load" and n.args for n in ir.walk(*stage.roots())):
+        return GENERAL  # lanes share one address
     pattern = "".join("c" if s[0] == 1 else "0" for s in steps)
     if any(b.output and p == "0" for b, p in zip(stage.buffers, pattern, strict=True)):
         return GENERAL

@@ -123,7 +123,8 @@ def write_rows(writer: StageText) -> None:
     """Rows [lo, hi): vector lanes over the inner axis where it is contiguous, else one lane."""
     text, stage = writer.text, writer.stage
     ordered = any(n.op == "scan" for n in walk(*stage.roots())) or any(
-        s.accumulate or s.offset is not None or s.guard is not None for s in stage.stores) or any(
+        s.accumulate or s.offset is not None or s.guard is not None
+        for s in stage.stores if _is_inner(writer, s)) or any(
         n.op == "load" and n.args and n in writer.varying for n in walk(*stage.roots()))
     flag = "true"
     for stride, buffer in zip(writer.strides, stage.buffers, strict=True):
