@@ -7,19 +7,10 @@ from typing import Any
 from ..core import registry
 from ..core.node_base import NodeBase, Saved
 from ..core.tensor_base import Extra, TensorBase, Version
-from ..operators.derivatives import backward_record, forward_name
+from ..dispatch.fast import next_sequence
+from ..operators.derivatives import backward_record, forward_name, grad_names
 from ..runtime.plan import NUMBER, Plan
 from ..runtime.program import Ref
-
-_count = 0
-
-
-def next_sequence() -> int:
-    """Numbers nodes in creation order."""
-    global _count
-    _count += 1
-    return _count
-
 
 class NodeExtra:
     """What few nodes have: hooks, retained gradients of results, metadata, a forward trace."""
@@ -42,7 +33,7 @@ class Node(NodeBase):
 
     def name(self) -> str:
         """PyTorch's name of this kind of node."""
-        return self._plan.record.grad_name  # type: ignore[no-any-return]
+        return self._plan.record.grad_name_of(self._plan)  # type: ignore[no-any-return]
 
     @property
     def extra(self) -> NodeExtra:
@@ -76,7 +67,7 @@ class Node(NodeBase):
                 "retain_graph=True if you need to backward through the graph a second time or "
                 "if you need to access saved tensors after calling backward.")
         if self._plan.record.kind == "elementwise":
-            return _elementwise(self, grads[0])
+            return _elementwise(self, grads)
         return _formulas(self, grads)
 
 
@@ -195,7 +186,7 @@ def _saved_tensors(node: Node) -> dict[tuple[bool, int], Any]:
             for place, kept in zip(places, node._saved, strict=True)}
 
 
-def _elementwise(node: Node, grad: Any) -> list[Any]:
+def _elementwise(node: Node, incoming: list[Any]) -> list[Any]:
     """One derived kernel gives the gradients of all operands that want one."""
     from ..dispatch.call import OPERATORS, call
 
@@ -204,12 +195,13 @@ def _elementwise(node: Node, grad: Any) -> list[Any]:
     positions = _operand_positions(plan)
     wanted = tuple((name, plan_spec(plan, k).dtype) for k, name in enumerate(positions)
                    if node._edges[k] is not None)
-    derived = backward_record(record)
+    derived = backward_record(record, len(plan.results))
     if derived is None:
         return [None] * len(node._edges)
     saved = _saved_tensors(node)
     scalars = iter(node._scalars)
-    given: dict[str, Any] = {"grad": grad, "wanted": wanted}
+    given: dict[str, Any] = dict(zip(grad_names(len(incoming)), incoming, strict=True))
+    given["wanted"] = wanted
     for parameter, value in zip(record.schema.parameters, plan.values, strict=True):
         name = forward_name(parameter.name)
         if value is NUMBER:
@@ -218,7 +210,7 @@ def _elementwise(node: Node, grad: Any) -> list[Any]:
             given[name] = saved.get((False, value.slot))
         else:
             given[name] = value
-    given["result"] = saved.get((True, 0))
+    given["forward_result"] = saved.get((True, 0))
     made = call(derived, tuple(given[p.name] for p in derived.schema.parameters))
     made = iter(made if isinstance(made, tuple) else (made,))
     shape = plan.results[0].shape
@@ -270,6 +262,8 @@ def _formulas(node: Node, grads: list[Any]) -> list[Any]:
         if isinstance(key, str):
             results = (results,)
         for own, result in zip(slots, results, strict=True):
+            if not own:  # the argument was None
+                continue
             several = result if isinstance(result, (tuple, list)) else (result,)
             for s, one in zip(own, several, strict=True):
                 if node._edges[s] is not None:

@@ -25,6 +25,7 @@ from .state import STATE
 PLAN_LIMIT = 1 << 14  # plans that a record keeps; then it starts anew
 NUMBERS = (int, float, complex)
 _launch: Any = None
+last_plan: Any = None  # of the call that ran last: what the builtin path learns from
 
 
 def call(record: Record, values: tuple[Any, ...]) -> Any:
@@ -87,6 +88,8 @@ def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
         if len(record.plans) >= PLAN_LIMIT:
             record.plans.clear()
         record.plans[frozen] = plan
+    global last_plan
+    last_plan = plan
     return execute(plan, tensors, tuple(scalars), bool(needs) and STATE.grad)
 
 
@@ -206,15 +209,18 @@ def _storages(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> list[
 
 
 def _execute_view(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: bool) -> Any:
-    base = tensors[0]
-    spec, offset = plan.view  # type: ignore[misc]
+    made = [_viewed(tensors[0], *place) for place in plan.views]
+    if needs and plan.differentiable:
+        registry.record_node(plan, tensors, scalars, made)  # type: ignore[misc]
+    return made[0] if len(made) == 1 and plan.record.schema.results == 1 else tuple(made)
+
+
+def _viewed(base: Any, spec: Spec, offset: int) -> Any:
     made = registry.wrap(base._storage, spec, base._offset + offset)  # type: ignore[misc]
     made._version = base._version
     extra = made._extra = Extra()
     extra.base = base if base._extra is None or base._extra.base is None else base._extra.base
     extra.seen = base._version.value if base._version is not None else 0
-    if needs and plan.differentiable:
-        registry.record_node(plan, tensors, scalars, [made])  # type: ignore[misc]
     return made
 
 
@@ -224,7 +230,7 @@ def _execute_inplace(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], n
     inplace.check(plan, target, STATE.grad, needs)
     original = inplace.keep_original(plan, tensors) if needs else None
     if not plan.meta:
-        _storages(plan, inplace.separate(tensors), scalars)
+        _storages(plan, inplace.separate(plan, tensors), scalars)
     inplace.bump(target)
     if needs:
         operands = tensors if original is None else [original, *tensors[1:]]

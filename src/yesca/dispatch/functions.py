@@ -61,7 +61,8 @@ def function(name: str) -> Callable[..., Any] | None:
         return MEMORY_FORMATS[name]  # type: ignore[return-value]
     found = record(name)
     if found is not None:
-        return _with_out(found) if found.out else _plain(found, method=False)
+        made = _with_out(found) if found.out else _plain(found, method=False)
+        return _builtin(found, made, found.name)
     if name.endswith("_") and not name.endswith("__"):
         found = record(name[:-1])
         if found is not None and found.inplace:
@@ -96,6 +97,15 @@ def _describe(made: Callable[..., Any], found: Record, name: str) -> Callable[..
     made.__module__ = "torch"
     made.__doc__ = f"{found.text}\n\n{found.doc}".strip()
     return made
+
+
+def _builtin(found: Record, twin: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The builtin of machine code in front of a Python function, where there is one."""
+    from . import fast
+
+    if fast.FAST is None or found.composite is not None:
+        return twin
+    return fast.FAST.function(found, twin, name)  # type: ignore[no-any-return]
 
 
 def _with_out(found: Record) -> Callable[..., Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 from .._tensor import Tensor
 
 __all__ = ["Parameter", "Buffer"]
@@ -72,9 +74,11 @@ class Parameter(Tensor, metaclass=_FlaggedMeta):
         return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, protocol):
-        from .._rebuild import reduce_parameter
-
-        return reduce_parameter(self, protocol)
+        attributes = dict(getattr(self, "__dict__", ()))
+        arguments = (self.data, self.requires_grad, OrderedDict())
+        if not attributes:
+            return _rebuild_parameter, arguments
+        return _rebuild_parameter_with_state, (*arguments, attributes)
 
 
 class Buffer(Tensor, metaclass=_FlaggedMeta):
@@ -98,3 +102,20 @@ class Buffer(Tensor, metaclass=_FlaggedMeta):
         buffer.persistent = persistent
         buffer._is_buffer = True
         return buffer
+
+
+# Checkpoints call the two functions below, by these names; the third argument is always empty.
+
+
+def _rebuild_parameter(data, requires_grad, backward_hooks):
+    return Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
+    parameter = Parameter(data, requires_grad)
+    # PyTorch writes a pair where the object has slots as well.
+    parts = state if isinstance(state, tuple) else (state,)
+    for attributes in parts:
+        for name, value in (attributes or {}).items():
+            setattr(parameter, name, value)
+    return parameter

@@ -10,28 +10,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.dtypes import COMPLEX
 from ..loops import ir
 from ..loops.ir import Expr
 from .kinds import elementwise_program
 from .record import Record, reads
 
-_made: dict[Record, Record | None] = {}
+_made: dict[tuple[Record, int], Record | None] = {}
 
 
-def backward_record(record: Record) -> Record | None:
+def backward_record(record: Record, results: int = 1) -> Record | None:
     """The backward operator of an elementwise record; None where all derivatives are zero."""
-    if record not in _made:
-        _made[record] = _make(record)
-    return _made[record]
+    if (record, results) not in _made:
+        _made[record, results] = _make(record, results)
+    return _made[record, results]
+
+
+_OWN = ("grad", "wanted", "result")
+
+
+def grad_names(count: int) -> list[str]:
+    """Names of the gradients of an operator's results."""
+    return ["grad", *(f"{chr(ord('a') + k)}_grad" for k in range(1, count))]
 
 
 def forward_name(name: str) -> str:
     """An argument's name in the backward record: its own `grad` and `wanted` come first."""
-    return f"forward_{name}" if name.rpartition("_")[2] in ("grad", "wanted") else name
+    return f"forward_{name}" if name.rpartition("_")[2] in _OWN else name
 
 
-def _make(record: Record) -> Record | None:
+def _make(record: Record, results: int) -> Record | None:
     if not record.backward:
         return None
     named: set[str] = set()
@@ -40,8 +47,8 @@ def _make(record: Record) -> Record | None:
     else:
         for formula in record.backward.values():  # type: ignore[union-attr]
             named |= set(reads(formula))
-    parts = ["Tensor grad"]
-    order = ["grad"]
+    order = grad_names(results)
+    parts = [f"Tensor? {name}" for name in order]
     for parameter in record.schema.parameters:
         if parameter.name in named or not parameter.is_tensor:
             mark = "?" if parameter.optional or parameter.is_tensor else ""
@@ -49,22 +56,22 @@ def _make(record: Record) -> Record | None:
             parts.append(f"{parameter.type}{mark} {name}")
             order.append(name)
     if "result" in named:
-        parts.append("Tensor? result")
-        order.append("result")
+        parts.append("Tensor? forward_result")
+        order.append("forward_result")
     text = f"{record.name}_backward({', '.join(parts)}, any wanted) -> Tensor"
-    return Record(text, "elementwise", body=_body(record, order), program=elementwise_program,
+    return Record(text, "elementwise", body=_body(record, order, results), program=elementwise_program,
                   backward="derive", derived_from=record, method=False, function=False,
                   dtype=record.dtype if record.dtype == "float" else "promote")
 
 
-def _body(record: Record, order: list[str]) -> Callable[..., Any]:
+def _body(record: Record, order: list[str], results: int) -> Callable[..., Any]:
     def body(*args: Any) -> tuple[Expr, ...]:
         given = dict(zip(order, args, strict=False))
         wanted = [name for name, _ in args[-1]]
         forward = {p.name: given.get(forward_name(p.name)) for p in record.schema.parameters}
-        forward["result"] = given.get("result")
+        forward["result"] = given.get("forward_result")
         if record.backward == "derive":
-            return _derive(record, given["grad"], forward, wanted)
+            return _derive(record, [given[n] for n in grad_names(results)], forward, wanted)
         return tuple(_formula(record, name, given["grad"], forward) for name in wanted)
 
     return body
@@ -77,7 +84,7 @@ def _formula(record: Record, name: str, grad: Expr, forward: dict[str, Any]) -> 
     return made if isinstance(made, Expr) else ir.const(made, grad.dtype)
 
 
-def _derive(record: Record, grad: Any, forward: dict[str, Any], wanted: list[str]
+def _derive(record: Record, grads: list[Expr | None], forward: dict[str, Any], wanted: list[str]
             ) -> tuple[Expr, ...]:
     """Reverse mode over the body's own expressions."""
     from ..loops.derive import backward
@@ -85,12 +92,12 @@ def _derive(record: Record, grad: Any, forward: dict[str, Any], wanted: list[str
     arguments = [forward.get(p.name) for p in record.schema.parameters]
     made = record.body(*arguments)  # type: ignore[misc]
     outputs = list(made) if isinstance(made, tuple) else [made]
-    grads = list(grad) if isinstance(grad, tuple) else [grad]
+    pairs = [(o, ir.cast(g, o.dtype)) for o, g in zip(outputs, grads, strict=True)
+             if g is not None]
     inputs = [forward[name] for name in wanted]
-    grads = [ir.cast(g, o.dtype) for g, o in zip(grads, outputs, strict=False)]
-    found = backward(outputs[:len(grads)], grads, inputs)
+    found = backward([o for o, _ in pairs], [g for _, g in pairs], inputs)
     return tuple(ir.const(0, x.dtype) if d is None else d for d, x in
                  zip(found, inputs, strict=True))
 
 
-__all__ = ["COMPLEX", "backward_record"]
+__all__ = ["backward_record", "forward_name", "grad_names"]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+
 from ..loops.ir import Stage
 from ..loops.printer import describe
 from ..targets.llvm import GENERAL, Variant, emit_module
 from . import machine
 
-VERSION = "2"  # raise it when the same stage gives other LLVM text
+_SOURCES = ("targets/llvm.py", "targets/llvm_folds.py", "targets/llvm_stages.py",
+            "targets/llvm_values.py", "passes", "loops/elementary")
 _addresses: dict[tuple[Stage, Variant], int] = {}
 
 
@@ -19,9 +23,18 @@ def address(stage: Stage, variant: Variant = GENERAL, name: str = "kernel") -> i
     return found
 
 
+@cache
+def compiler_version() -> str:
+    """A hash of everything that makes LLVM text of a stage: other text, other cache entries."""
+    root = Path(__file__).parent.parent
+    files = sorted(f for name in _SOURCES for f in
+                   ((root / name).glob("*.py") if (root / name).is_dir() else [root / name]))
+    return machine.hash_key(*(f.read_bytes() for f in files))
+
+
 def _load(stage: Stage, variant: Variant, name: str) -> int:
     text = f"{describe(stage)}\n{variant.pattern} {variant.columns}"
-    key = machine.hash_key("stage", VERSION, text)
+    key = machine.hash_key("stage", compiler_version(), text)
     symbol = machine.symbol("kernel", key)  # equal stages of two records are one kernel
 
     def source() -> str:

@@ -25,7 +25,7 @@ class Launch:
     """One stage of a plan's launch: a machine function over [0, total) in chunks of `grain`.
 
     pointers: (word, slot, bytes beyond the tensor's first element)
-    numbers:  (word, position of the argument, "f" or "i")
+    numbers:  (word, position of the argument, "f" float64, "s" float32 or "i" integer)
     """
 
     address: int
@@ -58,6 +58,7 @@ class Plan:
     temporaries: tuple[int, ...] = ()
     launches: tuple[Launch, ...] = ()  # the stages of the one launch, in order
     view: tuple[Spec, int] | None = None  # the result shares operand 0's storage
+    views: tuple[tuple[Spec, int], ...] = ()  # all of them, where one call gives several
     inplace: bool = False  # results are operand 0 itself
     checks: int = 0  # words of the error cell that launches may write
     on_check: Any = None  # raises, given the error words
@@ -90,6 +91,14 @@ class Plan:
                 places += [(False, k) for k in slots.get(name, ())]
         return tuple(places)
 
+    def operand_spec(self, slot: int) -> Spec:
+        """The spec of an operand."""
+        for value in self.values:
+            for ref in value if isinstance(value, tuple) else (value,):
+                if type(ref).__name__ == "Ref" and ref.slot == slot:
+                    return ref.spec  # type: ignore[no-any-return]
+        raise KeyError(slot)
+
     @property
     def meta(self) -> bool:
         return bool(self.results) and self.results[0].device is not CPU
@@ -105,6 +114,8 @@ def number_word(value: Any, kind: str) -> int:
     """A run-time number as the 64 bits that a kernel reads."""
     if kind == "f":
         return int(struct.unpack("q", struct.pack("d", value))[0])
+    if kind == "s":
+        return int(struct.unpack("q", struct.pack("f4x", value))[0])
     value = int(value)
     return value if -(1 << 63) <= value < 1 << 63 else (value + (1 << 63)) % (1 << 64) - (1 << 63)
 

@@ -17,11 +17,12 @@ from ..core.views import Strided, collapse, expand_strides, storage_order
 from ..loops import ir
 from ..loops.ir import Buffer, Expr, Stage, Store
 from ..loops.printer import operations
-from ..targets.llvm import GENERAL, WIDE, Variant
+from ..targets.llvm import GENERAL, Variant
 from . import folding, kernels
 from .plan import Launch, Plan
 
 SPECIALISE_FROM = 32768  # elements from which a layout gets its own kernel, at its second use
+NO_ERROR = -(1 << 63)  # the one value that a failed check cannot report: its cell stays 0
 _layout_uses: Counter[tuple[Stage, str]] = Counter()
 
 
@@ -52,7 +53,7 @@ class Put:
     value: Expr
     offset: Expr | None = None
     guard: Expr | None = None
-    accumulate: bool = False
+    accumulate: str = ""  # "sum", "prod", "max" or "min": combined with what is there
 
 
 class _Error:
@@ -72,7 +73,7 @@ class Program:
         self.temporaries: list[int] = []
         self._pending: list[tuple[Any, ...]] = []
         self.written: list[int] = []
-        self.view: tuple[Spec, int] | None = None
+        self.views: list[tuple[Spec, int]] = []
         self._slots: list[tuple[Any, ...]] = []
         self._checks: list[tuple[Expr, Expr, Callable[[int], None]]] = []
         self.raisers: list[Callable[[int], None]] = []
@@ -141,15 +142,19 @@ class Program:
         return operand
 
     def alias(self, base: Ref, made: Spec, offset: int) -> None:
-        """The result is operand 0's storage, `offset` elements further on, seen as `made`."""
-        self.view = (made, offset)
+        """A result is operand 0's storage, `offset` elements further on, seen as `made`."""
+        self.views.append((made, offset))
         self.results.append(made)
 
     # ---- numbers, inside a body ----------------------------------------------------------
 
     def argument(self, position: int, dtype: DType) -> Expr:
         """The call's number at this position of its arguments, given at run time."""
-        return self._slot(("call", self._ordinals[position]), dtype)
+        return self._slot(("call", self.ordinal(position)), dtype)
+
+    def ordinal(self, position: int) -> int:
+        """Which of the call's run-time numbers stands at this position of its arguments."""
+        return self._ordinals[position]
 
     def fixed(self, value: Any, dtype: DType) -> Expr:
         """A number that this plan fixes but the kernel does not (a count, a stride)."""
@@ -192,7 +197,13 @@ class Program:
 
     def ordered_add(self, source: Ref, target: Ref) -> None:
         """target += source, one element after the other (the target may overlap itself)."""
-        self.flat(lambda v: Put(v, accumulate=True), [source], [target])
+        self.flat(lambda v: Put(v, accumulate="sum"), [source], [target])
+
+    @staticmethod
+    def store(value: Expr, offset: Expr | None = None, guard: Expr | None = None,
+              accumulate: str = "") -> Put:
+        """What a body gives for an output that it stores to elsewhere, not always, or on top."""
+        return Put(value, offset, guard, accumulate)
 
     def check(self, holds: Expr, value: Expr, fail: Callable[[int], None]) -> None:
         """Where `holds` is false the call fails: `fail(value)` raises afterwards."""
@@ -200,9 +211,12 @@ class Program:
 
     # ---- stages --------------------------------------------------------------------------
 
-    def flat(self, body: Callable[..., Any], inputs: Sequence[Ref], outputs: Sequence[Ref]
-             ) -> None:
-        """Every point by itself. Operands broadcast to the first output's shape."""
+    def flat(self, body: Callable[..., Any], inputs: Sequence[Ref], outputs: Sequence[Ref],
+             apart: bool = False) -> None:
+        """Every point by itself. Operands broadcast to the first output's shape.
+
+        `apart`: stores at offsets never meet, so that threads may share the work.
+        """
         shape = tuple(outputs[0].spec.shape)
         stage, refs = self._stage("flat", body, inputs, outputs)
         if math.prod(shape) == 0 or self.device is META:
@@ -215,7 +229,9 @@ class Program:
         inner = [s[0] for s in steps]
         variant = self._variant(stage, refs, inner, math.prod(shape))
         total = math.prod(sizes)
-        grain = total if any(s.accumulate for s in stage.stores) else _grain(stage, 1)
+        # Points that meet in one place must do so in order, whatever the number of threads.
+        meet = any(s.accumulate or s.offset is not None for s in stage.stores)
+        grain = total if meet and not apart else _grain(stage, 1)
         self._launch(stage, variant, refs, sizes[0], inner, sizes[1:], [s[1:] for s in steps],
                      total, grain)
 
@@ -247,8 +263,9 @@ class Program:
         sizes, steps = collapse([outer[d] for d in order], [[s[d] for d in order] for s in strides])
         variant = _row_variant(stage, refs, inner, sizes, steps, size)
         grain = max(1, _grain(stage, size) // max(size, 1))
-        if variant.columns:
-            grain = -(-grain // WIDE) * WIDE
+        if variant.columns:  # whole vectors of columns for each thread
+            lanes = 64 if sizes[0] >= 256 else 16
+            grain = -(-grain // lanes) * lanes
         self._launch(stage, variant, refs, size, inner, sizes, steps, rows, grain)
 
     def _stage(self, kind: str, body: Callable[..., Any], inputs: Sequence[Ref],
@@ -267,8 +284,7 @@ class Program:
             cell = Ref(3000 + len(self.raisers), spec(int64, (), None, CPU), row=True)
             self.raisers.append(fail)
             refs.append(cell)
-            stores.append(Store(len(refs) - 1, value + 1 if value.dtype is int64 else
-                                ir.cast(value, int64) + 1, None, ~holds))
+            stores.append(Store(len(refs) - 1, ir.cast(value, int64) ^ NO_ERROR, None, ~holds))
         buffers = tuple(Buffer(r.spec.dtype, k >= len(inputs), not r.row)
                         for k, r in enumerate(refs))
         arguments = tuple(slot[-1] for slot in self._slots)
@@ -318,6 +334,20 @@ class Program:
                        (x,) if isinstance(x, Ref) else x, tuple(dims),
                        (out,) if isinstance(out, Ref) else out)
 
+    # ---- products ------------------------------------------------------------------------
+
+    def product(self, a: Ref, b: Ref, c: Ref, **options: Any) -> None:
+        """c = alpha * a @ b + beta * initial; see `runtime.products.product`."""
+        from .products import product
+
+        product(self, a, b, c, **options)
+
+    def factor(self, position: int) -> Any:
+        """The call's number at this position as alpha or beta of a product."""
+        from .products import Factor
+
+        return Factor(self.values[position], position)
+
     # ---- the plan ------------------------------------------------------------------------
 
     def raw(self, address: int, words: Sequence[int], pointers: Sequence[tuple[int, Ref]],
@@ -342,8 +372,8 @@ class Program:
                                          for w, s, b in pointers), numbers, total, grain, name)
             for address, words, pointers, numbers, total, grain, name in self._pending)
         plan = Plan(self.record, self.values, self.operands, tuple(self.results),
-                    tuple(self.temporaries), launches, self.view,
-                    self.inplace_target is not None)
+                    tuple(self.temporaries), launches, self.views[0] if self.views else None,
+                    tuple(self.views), self.inplace_target is not None)
         plan.writes = tuple(self.written)
         if self.raisers:
             raisers = list(self.raisers)
@@ -355,7 +385,7 @@ class Program:
 def _raise(raisers: list[Callable[[int], None]], cells: list[int]) -> None:
     for fail, cell in zip(raisers, cells, strict=True):
         if cell:
-            fail(cell - 1)
+            fail(cell ^ NO_ERROR)
     raise RuntimeError("[launch] a kernel reported an error that its record does not explain")
 
 
@@ -369,12 +399,26 @@ def _row_variant(stage: Stage, refs: Sequence[Ref], inner: Sequence[int], sizes:
     """Lanes over the innermost outer dimension where that one is contiguous and the axis not."""
     if not sizes or sizes[0] < 8 or any(s and s[0] not in (0, 1) for s in steps):
         return GENERAL
-    if not any(not r.row and i not in (0, 1) for r, i in zip(refs, inner, strict=True)):
-        return GENERAL
-    if any(s.offset is not None or s.guard is not None or s.accumulate for s in stage.stores) \
-            or any(n.op == "load" and n.args for n in ir.walk(*stage.roots())):
-        return GENERAL  # lanes share one address
     pattern = "".join("c" if s[0] == 1 else "0" for s in steps)
     if any(b.output and p == "0" for b, p in zip(stage.buffers, pattern, strict=True)):
         return GENERAL
+    scattered = any(s.offset is not None or s.accumulate for s in stage.stores)
+    if not scattered and not any(
+            not r.row and i not in (0, 1) for r, i in zip(refs, inner, strict=True)):
+        return GENERAL
+    if _places_vary(stage, pattern):
+        return GENERAL
     return Variant(pattern, columns=True)
+
+
+def _places_vary(stage: Stage, pattern: str) -> bool:
+    """Whether an offset or guard differs between neighbouring columns."""
+    differs: set[Expr] = set()
+    for node in ir.walk(*stage.roots()):
+        own = node.op == "load" and pattern[node.attr] == "c" or \
+            node.op == "coord" and node.attr == "point"
+        if own or any(a in differs for a in node.args):
+            differs.add(node)
+    places = [e for s in stage.stores for e in (s.offset, s.guard) if e is not None]
+    places += [n.args[0] for n in ir.walk(*stage.roots()) if n.op == "load" and n.args]
+    return any(e in differs for e in places)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from ..core.dtypes import DType, bool_, float32, float64, int64
 from ..loops.ir import Expr, Stage, Store, walk
-from .llvm_folds import Fold, emit_scan
+from .llvm_folds import Fold, combined, emit_scan
 from .llvm_values import (
     Text, Value, literal, memory_type, operation, scalar_type, splat, vector_type,
 )
@@ -284,9 +284,8 @@ class StageText:
         kind = vector_type(memory_type(dtype), lanes)
         masked = frame.mask is not None and lanes > 1
         if item.accumulate:
-            old = self.load_raw(frame, pointer, dtype, lanes)
-            word = "fadd" if dtype.is_floating_point else "add"
-            value = Value(text.let(f"{word} {kind} {old}, {value.text}"), dtype, lanes)
+            old = Value(self.load_raw(frame, pointer, dtype, lanes), dtype, lanes)
+            value = combined(text, item.accumulate, old, value)
         raw = value.text
         if dtype is bool_:
             raw = text.let(f"zext {value.typed} to {kind}")

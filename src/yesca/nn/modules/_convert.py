@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, Callable
 
+from ... import __future__ as conversions
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad
 from ...core.devices import Device
@@ -127,7 +128,8 @@ def _converted_parameter(parameter, fn: Callable):
         converted = fn(parameter)
         converted_gradient = None if gradient is None else fn(gradient)
     # Meta tensors and real ones cannot stand for each other behind one object.
-    if converted.is_meta == parameter.is_meta:
+    overwrite = conversions.get_overwrite_module_params_on_conversion()
+    if converted.is_meta == parameter.is_meta and not overwrite:
         parameter.data = converted
         if gradient is not None:
             gradient.data = converted_gradient

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import OrderedDict
 from typing import Any, Callable
 
@@ -103,16 +102,15 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
                     f"{type(self).__name__}.__init__() takes 1 positional argument but "
                     f"{len(args) + 1} were given"
                 )
-        # object.__setattr__ goes past the checks of __setattr__ below.
-        assign = object.__setattr__
-        assign(self, "training", True)
-        assign(self, "_parameters", {})
-        assign(self, "_buffers", {})
-        assign(self, "_non_persistent_buffers_set", set())
-        assign(self, "_is_full_backward_hook", None)
+        assign = super().__setattr__  # goes past the checks of __setattr__ below
+        assign("training", True)
+        assign("_parameters", {})
+        assign("_buffers", {})
+        assign("_non_persistent_buffers_set", set())
+        assign("_is_full_backward_hook", None)
         for table in _HOOK_TABLES:
-            assign(self, table, OrderedDict())
-        assign(self, "_modules", {})
+            assign(table, OrderedDict())
+        assign("_modules", {})
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -272,7 +270,7 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
         elif name in state.get("_buffers", ()) or isinstance(value, Buffer):
             self._set_buffer(name, value)
         else:
-            object.__setattr__(self, name, value)
+            super().__setattr__(name, value)
 
     def _forget(self, name: str, keep: dict) -> None:
         """Remove `name` from every place it may be in, but for the table it goes to."""
@@ -292,17 +290,15 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
             persistent = value.persistent
         else:
             persistent = name not in self._non_persistent_buffers_set
-        overridden = type(self).register_buffer is not Module.register_buffer
-        # Subclasses written before `persistent` existed override the method without it.
-        if overridden and "persistent" not in inspect.signature(self.register_buffer).parameters:
+        if _takes_persistent(type(self).register_buffer):
+            self.register_buffer(name, value, persistent)
+        else:
             if not persistent:
                 raise RuntimeError(
                     "Registering a non-persistent buffer on a Module subclass that implements "
                     "register_buffer() without the persistent argument is not allowed."
                 )
             self.register_buffer(name, value)
-        else:
-            self.register_buffer(name, value, persistent)
 
     def __delattr__(self, name: str) -> None:
         if name in self._parameters:
@@ -313,7 +309,7 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
         elif name in self._modules:
             del self._modules[name]
         else:
-            object.__delattr__(self, name)
+            super().__delattr__(name)
 
     def __dir__(self) -> list[str]:
         names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules]
@@ -393,6 +389,15 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
         if len(lines) == 1 and extra_lines:
             return f"{self._get_name()}({extra_lines[0]})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def _takes_persistent(method: Callable) -> bool:
+    """False for an override written before `register_buffer` had that argument."""
+    if method is Module.register_buffer:
+        return True
+    from inspect import signature
+
+    return "persistent" in signature(method).parameters
 
 
 def _is_tensor_like(value: Any) -> bool:
