@@ -33,7 +33,7 @@ class Node(NodeBase):
 
     def name(self) -> str:
         """PyTorch's name of this kind of node."""
-        return self._plan.record.grad_name  # type: ignore[no-any-return]
+        return self._plan.record.grad_name_of(self._plan)  # type: ignore[no-any-return]
 
     @property
     def extra(self) -> NodeExtra:

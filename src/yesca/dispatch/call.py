@@ -190,6 +190,10 @@ def execute(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: boo
     if plan.inplace:
         return _execute_inplace(plan, tensors, scalars, needs)
     storages = _storages(plan, tensors, scalars)
+    if plan.mutated:
+        for slot in plan.mutated:
+            inplace.bump(tensors[slot])
+        return None
     wrap = registry.wrap
     results = [wrap(s, spec, 0) for s, spec in zip(storages, plan.results, strict=True)]  # type: ignore[misc]
     if needs and plan.differentiable:
@@ -207,15 +211,18 @@ def _storages(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> list[
 
 
 def _execute_view(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: bool) -> Any:
-    base = tensors[0]
-    spec, offset = plan.view  # type: ignore[misc]
+    made = [_viewed(tensors[0], *place) for place in plan.views]
+    if needs and plan.differentiable:
+        registry.record_node(plan, tensors, scalars, made)  # type: ignore[misc]
+    return made[0] if len(made) == 1 and plan.record.schema.results == 1 else tuple(made)
+
+
+def _viewed(base: Any, spec: Spec, offset: int) -> Any:
     made = registry.wrap(base._storage, spec, base._offset + offset)  # type: ignore[misc]
     made._version = base._version
     extra = made._extra = Extra()
     extra.base = base if base._extra is None or base._extra.base is None else base._extra.base
     extra.seen = base._version.value if base._version is not None else 0
-    if needs and plan.differentiable:
-        registry.record_node(plan, tensors, scalars, [made])  # type: ignore[misc]
     return made
 
 
@@ -225,7 +232,7 @@ def _execute_inplace(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], n
     inplace.check(plan, target, STATE.grad, needs)
     original = inplace.keep_original(plan, tensors) if needs else None
     if not plan.meta:
-        _storages(plan, inplace.separate(tensors), scalars)
+        _storages(plan, inplace.separate(plan, tensors), scalars)
     inplace.bump(target)
     if needs:
         operands = tensors if original is None else [original, *tensors[1:]]

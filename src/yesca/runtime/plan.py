@@ -23,7 +23,7 @@ class Launch:
     """One machine function over [0, total) in chunks of `grain`.
 
     pointers: (word, slot, bytes beyond the tensor's first element)
-    numbers:  (word, position of the argument, "f" or "i")
+    numbers:  (word, position of the argument, "f" float64, "s" float32 or "i" integer)
     """
 
     address: int
@@ -56,11 +56,13 @@ class Plan:
     temporaries: tuple[int, ...] = ()
     launches: tuple[Launch, ...] = ()
     view: tuple[Spec, int] | None = None  # the result shares operand 0's storage
+    views: tuple[tuple[Spec, int], ...] = ()  # all of them, where one call gives several
     inplace: bool = False  # results are operand 0 itself
     checks: int = 0  # words of the error cell that launches may write
     on_check: Any = None  # raises, given the error words
     saved: dict[int, tuple[tuple[bool, int], ...]] = field(default_factory=dict)
     differentiable: bool = False
+    mutated: tuple[int, ...] = ()  # operands that a multi-tensor call writes
     native: Any = None  # the builtin's form of this plan
 
     def saves(self, wanted: int) -> tuple[tuple[bool, int], ...]:
@@ -110,6 +112,8 @@ def number_word(value: Any, kind: str) -> int:
     """A run-time number as the 64 bits that a kernel reads."""
     if kind == "f":
         return int(struct.unpack("q", struct.pack("d", value))[0])
+    if kind == "s":
+        return int(struct.unpack("q", struct.pack("f4x", value))[0])
     value = int(value)
     return value if -(1 << 63) <= value < 1 << 63 else (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
