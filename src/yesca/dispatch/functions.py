@@ -69,7 +69,7 @@ def function(name: str) -> Callable[..., Any] | None:
     if name.endswith("_") and not name.endswith("__"):
         found = record(name[:-1])
         if found is not None and found.inplace:
-            return _inplace(found, method=False)
+            return _builtin(found, _inplace(found, method=False), name)
     return None
 
 
