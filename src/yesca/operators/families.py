@@ -6,7 +6,7 @@ import importlib
 
 FAMILIES = (
     "arithmetic", "transcendental", "comparison", "activation", "reduction", "views", "copying",
-    "creation", "indexing", "gathering", "products", "normalisation", "joining", "rearranging",
+    "creation", "indexing", "slicing", "gathering", "products", "normalisation", "joining", "rearranging",
     "sorting", "searching", "optimizers", "losses",
 )
 _loaded: list[str] = []
