@@ -7,19 +7,10 @@ from typing import Any
 from ..core import registry
 from ..core.node_base import NodeBase, Saved
 from ..core.tensor_base import Extra, TensorBase, Version
+from ..dispatch.fast import next_sequence
 from ..operators.derivatives import backward_record, forward_name, grad_names
 from ..runtime.plan import NUMBER, Plan
 from ..runtime.program import Ref
-
-_count = 0
-
-
-def next_sequence() -> int:
-    """Numbers nodes in creation order."""
-    global _count
-    _count += 1
-    return _count
-
 
 class NodeExtra:
     """What few nodes have: hooks, retained gradients of results, metadata, a forward trace."""
@@ -42,7 +33,7 @@ class Node(NodeBase):
 
     def name(self) -> str:
         """PyTorch's name of this kind of node."""
-        return self._plan.record.grad_name  # type: ignore[no-any-return]
+        return self._plan.record.grad_name_of(self._plan)  # type: ignore[no-any-return]
 
     @property
     def extra(self) -> NodeExtra:
@@ -108,7 +99,7 @@ def record_node(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], result
     if target is not None:
         rebase(target, node)
         return
-    for k, result in enumerate(results):
+    for k, result in enumerate(results[:plan.record.carriers]):
         if result._spec.dtype.is_floating_point or result._spec.dtype.is_complex:
             result._node = node
             result._output_nr = k
@@ -271,6 +262,8 @@ def _formulas(node: Node, grads: list[Any]) -> list[Any]:
         if isinstance(key, str):
             results = (results,)
         for own, result in zip(slots, results, strict=True):
+            if not own:  # the argument was None
+                continue
             several = result if isinstance(result, (tuple, list)) else (result,)
             for s, one in zip(own, several, strict=True):
                 if node._edges[s] is not None:

@@ -25,6 +25,7 @@ from .state import STATE
 PLAN_LIMIT = 1 << 14  # plans that a record keeps; then it starts anew
 NUMBERS = (int, float, complex)
 _launch: Any = None
+last_plan: Any = None  # of the call that ran last: what the builtin path learns from
 
 
 def call(record: Record, values: tuple[Any, ...]) -> Any:
@@ -87,6 +88,8 @@ def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
         if len(record.plans) >= PLAN_LIMIT:
             record.plans.clear()
         record.plans[frozen] = plan
+    global last_plan
+    last_plan = plan
     return execute(plan, tensors, tuple(scalars), bool(needs) and STATE.grad)
 
 
@@ -187,6 +190,10 @@ def execute(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: boo
     if plan.inplace:
         return _execute_inplace(plan, tensors, scalars, needs)
     storages = _storages(plan, tensors, scalars)
+    for k in plan.writes:
+        inplace.bump(tensors[k])
+    if not plan.results:
+        return None
     wrap = registry.wrap
     results = [wrap(s, spec, 0) for s, spec in zip(storages, plan.results, strict=True)]  # type: ignore[misc]
     if needs and plan.differentiable:
@@ -225,7 +232,7 @@ def _execute_inplace(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], n
     inplace.check(plan, target, STATE.grad, needs)
     original = inplace.keep_original(plan, tensors) if needs else None
     if not plan.meta:
-        _storages(plan, inplace.separate(tensors), scalars)
+        _storages(plan, inplace.separate(plan, tensors), scalars)
     inplace.bump(target)
     if needs:
         operands = tensors if original is None else [original, *tensors[1:]]

@@ -42,15 +42,19 @@ def keep_original(plan: Plan, tensors: list[Any]) -> Any:
     return None
 
 
-def separate(tensors: list[Any]) -> list[Any]:
-    """Operands that overlap the target elsewhere than element on element are copied first."""
+def separate(plan: Plan, tensors: list[Any]) -> list[Any]:
+    """Operands that overlap the target elsewhere than element on element are copied first.
+
+    A product reads an element of an operand after it has written others: there, any overlap counts.
+    """
+    pointwise = plan.record.kind != "contraction"
     target = tensors[0]
     storage, spec, offset = target._storage, target._spec, target._offset
     made = tensors
     for k, other in enumerate(tensors):
         if k == 0 or other._storage is not storage:
             continue
-        same = other._offset == offset and other._spec.strides == spec.strides \
+        same = pointwise and other._offset == offset and other._spec.strides == spec.strides \
             and other._spec.shape == spec.shape and other._spec.dtype is spec.dtype
         if same or not _touch(target, other):
             continue

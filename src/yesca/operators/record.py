@@ -60,7 +60,8 @@ class Record:
     samples: Formula | None = None
     errors: Formula | None = None
     derived_from: Record | None = None
-    node_name: str = ""
+    node_name: str | Callable[[Any], str] = ""
+    carriers: int | None = None  # leading results that carry gradients (all)
     doc: str = ""
     number: int = -1
     plans: dict[Any, Any] = field(default_factory=dict)
@@ -103,10 +104,14 @@ class Record:
     @cached_property
     def grad_name(self) -> str:
         """PyTorch's name of the tape node: `add` gives AddBackward0."""
-        if self.node_name:
+        if isinstance(self.node_name, str) and self.node_name:
             return self.node_name
         return "".join(part.capitalize() if not part[:1].isupper() else part
                        for part in self.name.strip("_").split("_")) + "Backward0"
+
+    def grad_name_of(self, plan: Any) -> str:
+        """The name of the tape node of a plan, where it depends on the operands' ranks."""
+        return self.node_name(plan) if callable(self.node_name) else self.grad_name
 
 
 def reads(formula: Formula) -> tuple[str, ...]:
