@@ -7,8 +7,8 @@ import importlib
 FAMILIES = (
     "arithmetic", "transcendental", "comparison", "activation", "reduction", "views", "copying",
     "creation", "indexing", "slicing", "gathering", "products", "softmax_family",
-    "normalisation", "batch_statistics", "joining", "rearranging", "sorting", "searching", "optimizers", "losses",
-    "classification",
+    "normalisation", "batch_statistics", "joining", "rearranging", "sorting", "searching",
+    "optimizers", "losses", "classification",
 )
 _loaded: list[str] = []
 
