@@ -6,7 +6,8 @@ import importlib
 
 FAMILIES = (
     "arithmetic", "transcendental", "comparison", "activation", "reduction", "views", "copying",
-    "creation", "indexing", "products", "normalisation", "joining", "optimizers", "losses",
+    "creation", "indexing", "products", "contraction", "matrix_chains", "attending",
+    "normalisation", "joining", "optimizers", "losses",
 )
 _loaded: list[str] = []
 
