@@ -26,7 +26,7 @@ def get(tensor: Any, index: Any) -> Any:
     view, indices = split(tensor, index)
     if not indices:
         return view
-    return OPERATORS.index(view, *_packed(view, indices))
+    return OPERATORS.index_at(view, *_packed(view, indices))
 
 
 def put(tensor: Any, index: Any, value: Any) -> None:
@@ -72,6 +72,8 @@ def _put_indexed(view: Any, indices: dict[int, Any], value: Any) -> None:
     if not isinstance(value, TensorBase):
         value = creation.full((), value, dtype=view.dtype, device=view.device)
     where, tensors = _packed(view, indices)
+    if value.dtype is not view.dtype:
+        value = OPERATORS.to_dtype(value, view.dtype)
     OPERATORS.index_put_at_(view, value, where, tensors, False)
 
 

@@ -55,11 +55,13 @@ HOMES: dict[str, str] = {
                   "set_warn_always OutOfMemoryError AcceleratorError",
     "streams": "Stream Event",
     "typed_tensors": (
-        "TypedStorage FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor "
-        "ShortTensor "
-        "IntTensor LongTensor BoolTensor set_default_tensor_type FloatStorage DoubleStorage "
-        "HalfStorage BFloat16Storage ByteStorage CharStorage ShortStorage IntStorage LongStorage "
-        "BoolStorage ComplexFloatStorage ComplexDoubleStorage"
+        "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor "
+        "IntTensor LongTensor BoolTensor set_default_tensor_type"
+    ),
+    "typed_storages": (
+        "TypedStorage FloatStorage DoubleStorage HalfStorage BFloat16Storage ByteStorage "
+        "CharStorage ShortStorage IntStorage LongStorage BoolStorage ComplexFloatStorage "
+        "ComplexDoubleStorage"
     ),
 }
 

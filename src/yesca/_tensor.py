@@ -449,3 +449,4 @@ def _wrapped(dim: int, spec: Spec) -> int:
 from . import _tensor_methods  # noqa: E402 - adds methods to the class above
 
 _tensor_methods.install(Tensor)
+_tensor_methods.install_builtins(Tensor, Node)

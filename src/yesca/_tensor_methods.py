@@ -293,6 +293,43 @@ def install(cls: Any) -> None:
     cls.__hash__ = lambda self: id(self)
 
 
+#: Python operators, and methods, whose builtins are made at start-up: (attribute, record).
+_BUILTINS = (
+    ("__add__", "add"), ("__radd__", "add"), ("__sub__", "sub"), ("__rsub__", "rsub"),
+    ("__mul__", "mul"), ("__rmul__", "mul"), ("__truediv__", "div"), ("__eq__", "eq"),
+    ("__ne__", "ne"), ("__lt__", "lt"), ("__le__", "le"), ("__gt__", "gt"), ("__ge__", "ge"),
+    ("__neg__", "neg"), ("__and__", "bitwise_and"), ("__or__", "bitwise_or"),
+    ("__invert__", "bitwise_not"), ("__getitem__", "getitem"), ("__matmul__", "matmul"),
+)
+_METHODS = (
+    "add", "sub", "mul", "div", "neg", "abs", "exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh",
+    "sigmoid", "relu", "square", "reciprocal", "maximum", "minimum", "eq", "ne", "lt", "le", "gt",
+    "ge", "sum", "mean", "amax", "amin", "prod", "any", "all", "view", "transpose", "permute",
+    "t", "unsqueeze", "squeeze", "expand", "select", "narrow", "clone", "clamp", "matmul", "mm",
+    "bmm", "softmax", "log_softmax", "gather", "index_select", "cumsum",
+)
+
+
+def install_builtins(cls: Any, node: type) -> None:
+    """Put builtins of machine code in front of the commonest methods and operators."""
+    from .dispatch import fast, functions
+
+    if fast.setup({"tensor": cls, "node": node}) is None:
+        return
+    wanted = []
+    for attribute, name in _BUILTINS:
+        found = record(name)
+        twin = cls.__dict__.get(attribute)
+        if found is not None and found.composite is None and twin is not None:
+            wanted.append((attribute, found, twin))
+    for name in _METHODS:
+        found = record(name)
+        if found is not None and found.composite is None and found.method:
+            wanted.append((name, found, functions.method(name)))
+    fast.FAST.methods(cls, wanted)  # type: ignore[union-attr]
+    cls.__hash__ = lambda self: id(self)
+
+
 def _reflected(name: str, *rest: Any) -> Callable[[Any, Any], Any]:
     """`2 / x`: the number becomes a 0-dim tensor on the left."""
 

@@ -68,7 +68,7 @@ def get_device_module(device: Device | str | None = None) -> ModuleType:
     if device is None:
         kind = "cpu"
     elif isinstance(device, (str, Device)):
-        kind = Device(device).type
+        kind = str(Device(device)).partition(":")[0]
     else:
         raise RuntimeError(
             f"Invalid value of device '{device}', expect torch.device, str, or None"

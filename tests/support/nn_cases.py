@@ -32,6 +32,12 @@ LAYERS = [
     "nn.Conv2d(4, 6, 3, padding='same', padding_mode='circular')",
     "nn.Conv3d(2, 3, 2)",
     "nn.ConvTranspose2d(2, 4, 3, stride=2, output_padding=1, groups=2)",
+    "nn.LSTM(3, 4, num_layers=2, bidirectional=True, batch_first=True)",
+    "nn.LSTM(3, 4, proj_size=2)",
+    "nn.GRU(3, 4, bias=False)",
+    "nn.RNN(3, 4, nonlinearity='relu')",
+    "nn.LSTMCell(3, 4)",
+    "nn.RNNCell(3, 4, nonlinearity='relu')",
     "nn.MaxPool2d((2, 3), stride=1, padding=1)",
     "nn.AvgPool1d(2)",
     "nn.AvgPool2d(2)",
@@ -125,6 +131,15 @@ FUNCTIONS = [
     "F.scaled_dot_product_attention(x, p, s, is_causal=True)",
 ]
 
+#: Recurrent layers with weights from 0 up, run over x (2, 3, 4): outputs and last states.
+RECURRENT = [
+    "nn.RNN(4, 2, num_layers=2)",
+    "nn.GRU(4, 3, bidirectional=True)",
+    "nn.LSTM(4, 3, num_layers=2, batch_first=True)",
+    "nn.LSTM(4, 3, proj_size=2, bidirectional=True)",
+    "nn.GRU(4, 3, bias=False)",
+]
+
 #: Starts of w, a fresh tensor, from seed 11.
 STARTS = [
     "init.uniform_(torch.empty(3), -1.0, 2.0)",
@@ -175,3 +190,21 @@ def run_function(torch, functional, text):
         gradient = [round(each, 6) for each in names["x"].grad.flatten().tolist()]
     values = [round(float(each), 6) for each in result.detach().double().flatten().tolist()]
     return {"shape": list(result.shape), "values": values, "gradient": gradient}
+
+
+def run_recurrent(torch, nn, text):
+    """Rounded outputs, states and gradient of x for one of RECURRENT."""
+    layer = eval(text, {"nn": nn}).double()
+    with torch.no_grad():
+        for position, weight in enumerate(layer.parameters()):
+            line = torch.arange(weight.numel(), dtype=torch.float64).add(position).mul(1.3).sin()
+            weight.copy_(line.reshape(weight.shape))
+    x = inputs(torch)["x"]
+    output, state = layer(x)
+    states = state if isinstance(state, tuple) else (state,)
+    output.cos().sum().backward()
+    rounded = [
+        [round(number, 6) for number in each.detach().flatten().tolist()]
+        for each in (output, *states, x.grad)
+    ]
+    return {"shape": list(output.shape), "values": rounded}

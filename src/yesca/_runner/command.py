@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, field
 from typing import NoReturn
 
 HELP = """\
@@ -37,15 +36,22 @@ class UsageError(Exception):
     """A command line that makes no sense."""
 
 
-@dataclass
 class Request:
-    """What a command line asks for."""
+    """What a command line asks for (no dataclass: importing those takes as long as all else)."""
 
-    kind: str  # file, module, code, stdin, repl, help, version, env, cache
-    target: str = ""
-    arguments: list[str] = field(default_factory=list)
-    python_options: list[str] = field(default_factory=list)
-    rest: list[str] = field(default_factory=list)  # the words after the options of Python
+    def __init__(
+        self,
+        kind: str,  # file, module, code, stdin, repl, help, version, env, cache
+        target: str = "",
+        arguments: list[str] | None = None,
+        python_options: list[str] | None = None,
+        rest: list[str] | None = None,  # the words after the options of Python
+    ) -> None:
+        self.kind = kind
+        self.target = target
+        self.arguments = arguments or []
+        self.python_options = python_options or []
+        self.rest = rest or []
 
 
 def parse(words: list[str]) -> Request:

@@ -7,19 +7,10 @@ from typing import Any
 from ..core import registry
 from ..core.node_base import NodeBase, Saved
 from ..core.tensor_base import Extra, TensorBase, Version
+from ..dispatch.fast import next_sequence
 from ..operators.derivatives import backward_record, forward_name, grad_names
 from ..runtime.plan import NUMBER, Plan
 from ..runtime.program import Ref
-
-_count = 0
-
-
-def next_sequence() -> int:
-    """Numbers nodes in creation order."""
-    global _count
-    _count += 1
-    return _count
-
 
 class NodeExtra:
     """What few nodes have: hooks, retained gradients of results, metadata, a forward trace."""

@@ -25,6 +25,7 @@ from .state import STATE
 PLAN_LIMIT = 1 << 14  # plans that a record keeps; then it starts anew
 NUMBERS = (int, float, complex)
 _launch: Any = None
+last_plan: Any = None  # of the call that ran last: what the builtin path learns from
 
 
 def call(record: Record, values: tuple[Any, ...]) -> Any:
@@ -87,6 +88,8 @@ def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
         if len(record.plans) >= PLAN_LIMIT:
             record.plans.clear()
         record.plans[frozen] = plan
+    global last_plan
+    last_plan = plan
     return execute(plan, tensors, tuple(scalars), bool(needs) and STATE.grad)
 
 
@@ -187,6 +190,10 @@ def execute(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: boo
     if plan.inplace:
         return _execute_inplace(plan, tensors, scalars, needs)
     storages = _storages(plan, tensors, scalars)
+    if plan.mutated:
+        for slot in plan.mutated:
+            inplace.bump(tensors[slot])
+        return None
     wrap = registry.wrap
     results = [wrap(s, spec, 0) for s, spec in zip(storages, plan.results, strict=True)]  # type: ignore[misc]
     if needs and plan.differentiable:
@@ -204,15 +211,18 @@ def _storages(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> list[
 
 
 def _execute_view(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: bool) -> Any:
-    base = tensors[0]
-    spec, offset = plan.view  # type: ignore[misc]
+    made = [_viewed(tensors[0], *place) for place in plan.views]
+    if needs and plan.differentiable:
+        registry.record_node(plan, tensors, scalars, made)  # type: ignore[misc]
+    return made[0] if len(made) == 1 and plan.record.schema.results == 1 else tuple(made)
+
+
+def _viewed(base: Any, spec: Spec, offset: int) -> Any:
     made = registry.wrap(base._storage, spec, base._offset + offset)  # type: ignore[misc]
     made._version = base._version
     extra = made._extra = Extra()
     extra.base = base if base._extra is None or base._extra.base is None else base._extra.base
     extra.seen = base._version.value if base._version is not None else 0
-    if needs and plan.differentiable:
-        registry.record_node(plan, tensors, scalars, [made])  # type: ignore[misc]
     return made
 
 

@@ -10,7 +10,7 @@ from ..operators import families
 from ..operators.record import ALIASES, RECORDS, Record
 from ..operators.schema import binder
 from . import call as calls
-from . import creation, overloads
+from . import creation, foreach, overloads
 
 
 class MemoryFormat:
@@ -30,6 +30,9 @@ class MemoryFormat:
 
 MemoryFormat.__name__ = MemoryFormat.__qualname__ = "memory_format"
 MemoryFormat.__module__ = "torch"
+#: Functions that are no records.
+TABLES: list[dict[str, Callable[..., Any]]] = [
+    creation.FUNCTIONS, overloads.FUNCTIONS, foreach.FUNCTIONS]
 MEMORY_FORMATS = {n: MemoryFormat(n) for n in (
     "preserve_format", "contiguous_format", "channels_last", "channels_last_3d")}
 
@@ -42,7 +45,7 @@ def memory_format(name: str) -> MemoryFormat:
 def names() -> list[str]:
     """All names of operators and other functions."""
     families.load_all()
-    return sorted({*creation.FUNCTIONS, *overloads.FUNCTIONS, *MEMORY_FORMATS, *RECORDS})
+    return sorted({*(n for table in TABLES for n in table), *MEMORY_FORMATS, *RECORDS})
 
 
 def record(name: str) -> Record | None:
@@ -54,14 +57,15 @@ def record(name: str) -> Record | None:
 
 def function(name: str) -> Callable[..., Any] | None:
     """The free function of an operator; `name_` gives the in-place form."""
-    special = creation.FUNCTIONS.get(name) or overloads.FUNCTIONS.get(name)
+    special = next((table[name] for table in TABLES if name in table), None)
     if special is not None:
         return special
     if name in MEMORY_FORMATS:
         return MEMORY_FORMATS[name]  # type: ignore[return-value]
     found = record(name)
     if found is not None:
-        return _with_out(found) if found.out else _plain(found, method=False)
+        made = _with_out(found) if found.out else _plain(found, method=False)
+        return _builtin(found, made, found.name)
     if name.endswith("_") and not name.endswith("__"):
         found = record(name[:-1])
         if found is not None and found.inplace:
@@ -96,6 +100,15 @@ def _describe(made: Callable[..., Any], found: Record, name: str) -> Callable[..
     made.__module__ = "torch"
     made.__doc__ = f"{found.text}\n\n{found.doc}".strip()
     return made
+
+
+def _builtin(found: Record, twin: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The builtin of machine code in front of a Python function, where there is one."""
+    from . import fast
+
+    if fast.FAST is None or found.composite is not None:
+        return twin
+    return fast.FAST.function(found, twin, name)  # type: ignore[no-any-return]
 
 
 def _with_out(found: Record) -> Callable[..., Any]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.dtypes import BOOL, FLOATING, DType, bfloat16
+from .exact import fma
 from .ir import Expr, Stage, walk
 
 if TYPE_CHECKING:
@@ -124,26 +125,6 @@ def _trunc_div(a: Any, b: Any) -> Any:
     return np.where((a < 0) != (safe < 0), -quotient, quotient).astype(np.asarray(a).dtype)
 
 
-def _fma(a: Any, b: Any, c: Any) -> Any:
-    import numpy as np
-
-    if np.asarray(a).dtype == np.float32:
-        return np.float32(np.float64(a) * np.float64(b) + np.float64(c))
-    return np.vectorize(lambda x, y, z: _exact_fma(x, y, z), otypes=[np.float64])(a, b, c) \
-        if np.asarray(a).dtype.kind == "f" else a * b + c
-
-
-def _exact_fma(x: float, y: float, z: float) -> float:
-    from fractions import Fraction
-
-    if not (math.isfinite(x) and math.isfinite(y) and math.isfinite(z)):
-        return x * y + z
-    try:
-        return float(Fraction(x) * Fraction(y) + Fraction(z)) or x * y + z
-    except OverflowError:
-        return math.copysign(math.inf, x * y)
-
-
 def _elementary() -> dict[str, Callable[..., Any]]:
     import numpy as np
 
@@ -174,7 +155,7 @@ class _Operators(dict):  # type: ignore[type-arg]
 
         direct = {
             "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
-            "idiv": _trunc_div, "irem": np.fmod, "neg": np.negative, "abs": np.abs, "fma": _fma,
+            "idiv": _trunc_div, "irem": np.fmod, "neg": np.negative, "abs": np.abs, "fma": fma,
             "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
             "round": np.rint, "minimum": np.minimum, "maximum": np.maximum,
             "copysign": np.copysign, "and": np.bitwise_and, "or": np.bitwise_or,

@@ -239,15 +239,15 @@ class Buffer:
 class Store:
     """Write `value` to a buffer at the current point (or `offset` elements beyond it).
 
-    `guard`: only where it is true. `accumulate`: add to what is there, in the order of points;
-    such a store makes the stage's innermost loop sequential.
+    `guard`: only where it is true. `accumulate`: combine with what is there ("sum", "prod",
+    "max" or "min"), in the order of points; such a store makes the innermost loop sequential.
     """
 
     buffer: int
     value: Expr
     offset: Expr | None = None
     guard: Expr | None = None
-    accumulate: bool = False
+    accumulate: str = ""
 
 
 @dataclass(frozen=True)

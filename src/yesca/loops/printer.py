@@ -42,9 +42,9 @@ def describe(stage: Stage) -> str:
         names[node] = f"t{len(names)}"
         lines.append(f"  {names[node]} = {_line(node, names)}  # {node.dtype.name}")
     for item in stage.stores:
-        target = f"b{item.buffer}" + (f"[+{names[item.offset]}]" if item.offset else "")
-        guard = f" if {names[item.guard]}" if item.guard else ""
-        sign = "+=" if item.accumulate else "="
+        target = f"b{item.buffer}" + (f"[+{names[item.offset]}]" if item.offset is not None else "")
+        guard = f" if {names[item.guard]}" if item.guard is not None else ""
+        sign = {"": "=", "sum": "+="}.get(item.accumulate, f"{item.accumulate}=")
         lines.append(f"  {target} {sign} {names[item.value]}{guard}")
     return "\n".join(lines)
 

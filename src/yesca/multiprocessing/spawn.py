@@ -90,6 +90,8 @@ class ProcessContext:
         At the first failure the others are ended (after `grace_period` seconds in which they may
         end by themselves), and ProcessRaisedException or ProcessExitedException is raised.
         """
+        if not self._waiting:
+            return True
         ready = multiprocessing.connection.wait(list(self._waiting), timeout)
         failed = None
         for sentinel in ready:

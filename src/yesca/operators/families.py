@@ -6,8 +6,8 @@ import importlib
 
 FAMILIES = (
     "arithmetic", "transcendental", "comparison", "activation", "reduction", "views", "copying",
-    "creation", "indexing", "products", "contraction", "matrix_chains", "attending",
-    "normalisation", "joining", "optimizers", "losses",
+    "creation", "indexing", "gathering", "products", "contraction", "matrix_chains", "attending",
+    "normalisation", "joining", "rearranging", "sorting", "searching", "optimizers", "losses",
 )
 _loaded: list[str] = []
 

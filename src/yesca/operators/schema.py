@@ -38,7 +38,7 @@ class Schema:
 
     name: str
     parameters: tuple[Parameter, ...]
-    results: int
+    results: int  # 0: a list, as long as the call makes it
     text: str
     variadic: str = ""  # an int[] that may be spread over the positional arguments
 
@@ -71,7 +71,7 @@ def parse(text: str) -> Schema:
             variadic = label
         parameters.append(Parameter(label, kind, optional, keyword_only,
                                     _constant(default) if equals else None, not equals))
-    results = result.count(",") + 1 if result.startswith("(") else 1
+    results = result.count(",") + 1 if result.startswith("(") else 0 if "[]" in result else 1
     return Schema(name, tuple(parameters), results, text, variadic)
 
 

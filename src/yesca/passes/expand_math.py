@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 
 from ..core.dtypes import FLOATING
-from ..loops.elementary import error, exponential, hyperbolic, logarithm, power, trigonometric
+from ..loops.elementary import error, exponential, gamma, hyperbolic, logarithm, power, trigonometric
 from ..loops.ir import Expr, Stage, map_stage
 
 
@@ -23,7 +23,8 @@ def bodies() -> dict[str, Callable[..., Expr]]:
         logarithm: ("log", "log2", "log10", "log1p"),
         hyperbolic: ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
         trigonometric: ("sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
-        error: ("erf",),
+        error: ("erf", "erfc", "erfinv"),
+        gamma: ("lgamma", "digamma"),
         power: ("pow", "fmod"),
     }
     return {name: getattr(module, name) for module, names in families.items() for name in names}

@@ -56,11 +56,13 @@ class Plan:
     temporaries: tuple[int, ...] = ()
     launches: tuple[Launch, ...] = ()
     view: tuple[Spec, int] | None = None  # the result shares operand 0's storage
+    views: tuple[tuple[Spec, int], ...] = ()  # all of them, where one call gives several
     inplace: bool = False  # results are operand 0 itself
     checks: int = 0  # words of the error cell that launches may write
     on_check: Any = None  # raises, given the error words
     saved: dict[int, tuple[tuple[bool, int], ...]] = field(default_factory=dict)
     differentiable: bool = False
+    mutated: tuple[int, ...] = ()  # operands that a multi-tensor call writes
     native: Any = None  # the builtin's form of this plan
 
     def saves(self, wanted: int) -> tuple[tuple[bool, int], ...]:
@@ -86,6 +88,14 @@ class Plan:
             else:
                 places += [(False, k) for k in slots.get(name, ())]
         return tuple(places)
+
+    def operand_spec(self, slot: int) -> Spec:
+        """The spec of an operand."""
+        for value in self.values:
+            for ref in value if isinstance(value, tuple) else (value,):
+                if type(ref).__name__ == "Ref" and ref.slot == slot:
+                    return ref.spec  # type: ignore[no-any-return]
+        raise KeyError(slot)
 
     @property
     def meta(self) -> bool:

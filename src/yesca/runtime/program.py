@@ -19,11 +19,12 @@ from ..loops.ir import Buffer, Expr, Stage, Store
 from ..loops.printer import operations
 from ..targets.llvm import GENERAL, Variant
 from . import kernels
-from .plan import Launch, Plan
+from .plan import Launch, Plan, number_word
 
 ROW_CHUNK = 16384  # inner elements that one row of a reduction folds before it is split
 COLUMN_CHUNK = 512
 SPECIALISE_FROM = 32768  # elements from which a layout gets its own kernel, at its second use
+NO_ERROR = -(1 << 63)  # the one value that a failed check cannot report: its cell stays 0
 _layout_uses: Counter[tuple[Stage, str]] = Counter()
 
 
@@ -54,7 +55,7 @@ class Put:
     value: Expr
     offset: Expr | None = None
     guard: Expr | None = None
-    accumulate: bool = False
+    accumulate: str = ""  # "sum", "prod", "max" or "min": combined with what is there
 
 
 class _Error:
@@ -73,10 +74,11 @@ class Program:
         self.results: list[Spec] = []
         self.temporaries: list[int] = []
         self._pending: list[tuple[Any, ...]] = []
-        self.view: tuple[Spec, int] | None = None
+        self.views: list[tuple[Spec, int]] = []
         self._slots: list[tuple[Any, ...]] = []
         self._checks: list[tuple[Expr, Expr, Callable[[int], None]]] = []
         self.raisers: list[Callable[[int], None]] = []
+        self.mutated: list[int] = []  # operands that a multi-tensor call writes
         self.inplace_target: Ref | None = None
         runtime = [k for k, mode in enumerate(record.modes)
                    if mode in "TS" and self.is_number(values[k])]
@@ -137,8 +139,8 @@ class Program:
         return Ref(2000 + len(self.temporaries) - 1, made)
 
     def alias(self, base: Ref, made: Spec, offset: int) -> None:
-        """The result is operand 0's storage, `offset` elements further on, seen as `made`."""
-        self.view = (made, offset)
+        """A result is operand 0's storage, `offset` elements further on, seen as `made`."""
+        self.views.append((made, offset))
         self.results.append(made)
 
     # ---- numbers, inside a body ----------------------------------------------------------
@@ -192,7 +194,13 @@ class Program:
 
     def ordered_add(self, source: Ref, target: Ref) -> None:
         """target += source, one element after the other (the target may overlap itself)."""
-        self.flat(lambda v: Put(v, accumulate=True), [source], [target])
+        self.flat(lambda v: Put(v, accumulate="sum"), [source], [target])
+
+    @staticmethod
+    def store(value: Expr, offset: Expr | None = None, guard: Expr | None = None,
+              accumulate: str = "") -> Put:
+        """What a body gives for an output that it stores to elsewhere, not always, or on top."""
+        return Put(value, offset, guard, accumulate)
 
     def check(self, holds: Expr, value: Expr, fail: Callable[[int], None]) -> None:
         """Where `holds` is false the call fails: `fail(value)` raises afterwards."""
@@ -200,9 +208,12 @@ class Program:
 
     # ---- stages --------------------------------------------------------------------------
 
-    def flat(self, body: Callable[..., Any], inputs: Sequence[Ref], outputs: Sequence[Ref]
-             ) -> None:
-        """Every point by itself. Operands broadcast to the first output's shape."""
+    def flat(self, body: Callable[..., Any], inputs: Sequence[Ref], outputs: Sequence[Ref],
+             apart: bool = False) -> None:
+        """Every point by itself. Operands broadcast to the first output's shape.
+
+        `apart`: stores at offsets never meet, so that threads may share the work.
+        """
         shape = tuple(outputs[0].spec.shape)
         stage, refs = self._stage("flat", body, inputs, outputs)
         if math.prod(shape) == 0 or self.device is META:
@@ -215,7 +226,9 @@ class Program:
         inner = [s[0] for s in steps]
         variant = self._variant(stage, refs, inner, math.prod(shape))
         total = math.prod(sizes)
-        grain = total if any(s.accumulate for s in stage.stores) else _grain(stage, 1)
+        # Points that meet in one place must do so in order, whatever the number of threads.
+        meet = any(s.accumulate or s.offset is not None for s in stage.stores)
+        grain = total if meet and not apart else _grain(stage, 1)
         self._launch(stage, variant, refs, sizes[0], inner, sizes[1:], [s[1:] for s in steps],
                      total, grain)
 
@@ -247,7 +260,71 @@ class Program:
         sizes, steps = collapse([outer[d] for d in order], [[s[d] for d in order] for s in strides])
         variant = _row_variant(stage, refs, inner, sizes, steps, size)
         grain = max(1, _grain(stage, size) // max(size, 1))
+        if variant.columns:  # whole vectors of columns for each thread
+            lanes = 64 if sizes[0] >= 256 else 16
+            grain = -(-grain // lanes) * lanes
         self._launch(stage, variant, refs, size, inner, sizes, steps, rows, grain)
+
+    def table(self, body: Callable[..., Any], lists: Sequence[Sequence[Ref]],
+              written: Sequence[int]) -> None:
+        """Many tensors in one launch: `body` gets one element of each list and gives the new
+        elements of the lists in `written`. Lists of 0-dim tensors beside larger ones give one
+        value a tensor. Tensors whose strides differ within an index get a launch of their own.
+        """
+        groups: dict[tuple[Any, ...], list[tuple[Ref, ...]]] = {}
+        for entry in zip(*lists, strict=True):
+            main = entry[written[0]].spec
+            single = tuple(r.spec.ndim == 0 and main.numel != 1 for r in entry)
+            alike = main.dense and all(one or (r.spec.strides == main.strides
+                                               and r.spec.shape == main.shape)
+                                       for r, one in zip(entry, single, strict=True))
+            key = (alike, single, *(r.spec.dtype for r in entry))
+            groups.setdefault(key, []).append(entry)
+        for (alike, single, *_), entries in groups.items():
+            if not alike:
+                for entry in entries:
+                    self.flat(body, entry, [entry[k] for k in written])
+                continue
+            self._table(body, [tuple(r.as_rows() if one else r for r, one in
+                                     zip(entry, single, strict=True)) for entry in entries],
+                        written)
+        self.mutated += [r.slot for k in written for r in lists[k]]
+
+    def _table(self, body: Callable[..., Any], entries: list[tuple[Ref, ...]],
+               written: Sequence[int]) -> None:
+        first = entries[0]
+        stage, refs = self._stage("table", body, first, [first[k] for k in written])
+        words, numbers = self._argument_words(0)
+        chunk = _grain(stage, 1)
+        pointers = []
+        rows = 0
+        for entry in entries:
+            every = [*entry, *(entry[k] for k in written)]
+            count = entry[written[0]].spec.numel
+            for start in range(0, count, chunk):
+                for ref in every:
+                    shift = 0 if ref.row else start * ref.spec.dtype.itemsize
+                    pointers.append((len(words), ref.slot, shift))
+                    words.append(0)
+                words.append(min(chunk, count - start))
+                rows += 1
+        if rows and self.device is not META:
+            address = kernels.address(stage, GENERAL, self.record.name)
+            self._pending.append((address, array("q", words), pointers, tuple(numbers), rows, 1,
+                                  self.record.name))
+
+    def _argument_words(self, first: int) -> tuple[list[int], list[tuple[int, int, str]]]:
+        """The stage's numbers: their words, and which of them come with each call."""
+        words: list[int] = []
+        numbers = []
+        for what, value, dtype in self._slots:
+            kind = "f" if dtype.is_floating_point else "i"
+            if what == "call":
+                numbers.append((first + len(words), value, kind))
+                words.append(0)
+            else:
+                words.append(number_word(value, kind))
+        return words, numbers
 
     def _stage(self, kind: str, body: Callable[..., Any], inputs: Sequence[Ref],
                outputs: Sequence[Ref]) -> tuple[Stage, list[Ref]]:
@@ -265,8 +342,7 @@ class Program:
             cell = Ref(3000 + len(self.raisers), spec(int64, (), None, CPU), row=True)
             self.raisers.append(fail)
             refs.append(cell)
-            stores.append(Store(len(refs) - 1, value + 1 if value.dtype is int64 else
-                                ir.cast(value, int64) + 1, None, ~holds))
+            stores.append(Store(len(refs) - 1, ir.cast(value, int64) ^ NO_ERROR, None, ~holds))
         buffers = tuple(Buffer(r.spec.dtype, k >= len(inputs), not r.row)
                         for k, r in enumerate(refs))
         arguments = tuple(slot[-1] for slot in self._slots)
@@ -277,18 +353,8 @@ class Program:
                 total: int, grain: int) -> None:
         items = [r.spec.dtype.itemsize for r in refs]
         base = len(refs)
-        words = [0] * base
-        numbers = []
-        for slot in self._slots:
-            what, value, dtype = slot
-            kind = "f" if dtype.is_floating_point else "i"
-            if what == "call":
-                numbers.append((len(words), value, kind))
-                words.append(0)
-            else:
-                from .plan import number_word
-
-                words.append(number_word(value, kind))
+        given, numbers = self._argument_words(base)
+        words = [0] * base + given
         words.append(size)
         words += [s * i for s, i in zip(inner, items, strict=True)]
         words.append(len(sizes))
@@ -402,8 +468,9 @@ class Program:
                                          for w, s, b in pointers), numbers, total, grain, name)
             for address, words, pointers, numbers, total, grain, name in self._pending)
         plan = Plan(self.record, self.values, self.operands, tuple(self.results),
-                    tuple(self.temporaries), launches, self.view,
-                    self.inplace_target is not None)
+                    tuple(self.temporaries), launches, self.views[0] if self.views else None,
+                    tuple(self.views), self.inplace_target is not None)
+        plan.mutated = tuple(dict.fromkeys(self.mutated))
         if self.raisers:
             raisers = list(self.raisers)
             plan.checks = len(raisers)
@@ -414,7 +481,7 @@ class Program:
 def _raise(raisers: list[Callable[[int], None]], cells: list[int]) -> None:
     for fail, cell in zip(raisers, cells, strict=True):
         if cell:
-            fail(cell - 1)
+            fail(cell ^ NO_ERROR)
     raise RuntimeError("[launch] a kernel reported an error that its record does not explain")
 
 
@@ -448,9 +515,26 @@ def _row_variant(stage: Stage, refs: Sequence[Ref], inner: Sequence[int], sizes:
     """Lanes over the innermost outer dimension where that one is contiguous and the axis not."""
     if not sizes or sizes[0] < 8 or any(s and s[0] not in (0, 1) for s in steps):
         return GENERAL
-    if not any(not r.row and i not in (0, 1) for r, i in zip(refs, inner, strict=True)):
-        return GENERAL
     pattern = "".join("c" if s[0] == 1 else "0" for s in steps)
     if any(b.output and p == "0" for b, p in zip(stage.buffers, pattern, strict=True)):
         return GENERAL
+    scattered = any(s.offset is not None or s.accumulate for s in stage.stores)
+    if not scattered and not any(
+            not r.row and i not in (0, 1) for r, i in zip(refs, inner, strict=True)):
+        return GENERAL
+    if _places_vary(stage, pattern):
+        return GENERAL
     return Variant(pattern, columns=True)
+
+
+def _places_vary(stage: Stage, pattern: str) -> bool:
+    """Whether an offset or guard differs between neighbouring columns."""
+    differs: set[Expr] = set()
+    for node in ir.walk(*stage.roots()):
+        own = node.op == "load" and pattern[node.attr] == "c" or \
+            node.op == "coord" and node.attr == "point"
+        if own or any(a in differs for a in node.args):
+            differs.add(node)
+    places = [e for s in stage.stores for e in (s.offset, s.guard) if e is not None]
+    places += [n.args[0] for n in ir.walk(*stage.roots()) if n.op == "load" and n.args]
+    return any(e in differs for e in places)

@@ -114,30 +114,7 @@ class Fold:
 
     def combine(self, a: Value, b: Value) -> Value:
         """Two partial results as one."""
-        text = self.writer.text
-        floating = a.dtype.category == FLOATING
-        if self.kind in ("any", "all"):
-            name = text.let(f"{'or' if self.kind == 'any' else 'and'} {a.typed}, {b.text}")
-        elif self.kind in ("sum", "prod"):
-            word = {"sum": "add", "prod": "mul"}[self.kind]
-            name = text.let(f"{'f' if floating else ''}{word} {a.typed}, {b.text}")
-        else:
-            name = self._extreme(a, b, floating)
-        return Value(name, a.dtype, a.lanes)
-
-    def _extreme(self, a: Value, b: Value, floating: bool) -> str:
-        text = self.writer.text
-        flag = vector_type("i1", a.lanes)
-        less = self.kind == "min"
-        if not floating:
-            sign = "s" if a.dtype.is_signed and a.dtype is not bool_ else "u"
-            better = text.let(f"icmp {sign}{'lt' if less else 'gt'} {b.typed}, {a.text}")
-            return text.let(f"select {flag} {better}, {b.typed}, {a.typed}")
-        # not (a >= b) is true where b is larger or either is NaN; a NaN in a must stay
-        better = text.let(f"fcmp {'ugt' if less else 'ult'} {a.typed}, {b.text}")
-        nan = text.let(f"fcmp uno {a.typed}, {a.text}")
-        picked = text.let(f"select {flag} {better}, {b.typed}, {a.typed}")
-        return text.let(f"select {flag} {nan}, {a.typed}, {a.type} {picked}")
+        return combined(self.writer.text, self.kind, a, b)
 
     def current(self) -> list[Value]:
         """The state: the value and, for arg-folds, the index."""
@@ -172,6 +149,32 @@ class Fold:
         return state[-1]
 
 
+def combined(text: Text, kind: str, a: Value, b: Value) -> Value:
+    """Two partial results of a fold as one."""
+    floating = a.dtype.category == FLOATING
+    if kind in ("any", "all"):
+        name = text.let(f"{'or' if kind == 'any' else 'and'} {a.typed}, {b.text}")
+    elif kind in ("sum", "prod"):
+        word = {"sum": "add", "prod": "mul"}[kind]
+        name = text.let(f"{'f' if floating else ''}{word} {a.typed}, {b.text}")
+    else:
+        name = _extreme(text, kind == "min", a, b, floating)
+    return Value(name, a.dtype, a.lanes)
+
+
+def _extreme(text: Text, less: bool, a: Value, b: Value, floating: bool) -> str:
+    flag = vector_type("i1", a.lanes)
+    if not floating:
+        sign = "s" if a.dtype.is_signed and a.dtype is not bool_ else "u"
+        better = text.let(f"icmp {sign}{'lt' if less else 'gt'} {b.typed}, {a.text}")
+        return text.let(f"select {flag} {better}, {b.typed}, {a.typed}")
+    # not (a >= b) is true where b is larger or either is NaN; a NaN in a must stay
+    better = text.let(f"fcmp {'ugt' if less else 'ult'} {a.typed}, {b.text}")
+    nan = text.let(f"fcmp uno {a.typed}, {a.text}")
+    picked = text.let(f"select {flag} {better}, {b.typed}, {a.typed}")
+    return text.let(f"select {flag} {nan}, {a.typed}, {a.type} {picked}")
+
+
 def _part(text: Text, value: Value, start: int, count: int) -> Value:
     if count == 1:
         return Value(text.let(f"extractelement {value.typed}, i32 {start}"), value.dtype)
@@ -186,11 +189,9 @@ def emit_scan(writer: StageText, node: Expr, frame: Frame, state: str) -> Value:
     value = writer.value(frame, node.args[0])
     value = splat(text, value, frame.lanes)
     old = Value(text.let(f"load {value.type}, ptr {state}"), value.dtype, frame.lanes)
-    step = Fold.__new__(Fold)
-    step.writer, step.kind = writer, node.attr
-    made = step.combine(old, value)
+    made = combined(text, node.attr, old, value)
     text.line(f"store {made.typed}, ptr {state}")
     return made
 
 
-__all__ = ["Fold", "emit_scan", "extreme", "memory_type", "neutral"]
+__all__ = ["Fold", "combined", "emit_scan", "extreme", "memory_type", "neutral"]

@@ -65,6 +65,7 @@ def _flat_loop(writer: StageText, bases: list[str], start: str, end: str, shift:
             pattern[node.attr] == "0" or not stage.buffers[node.attr].inner)
         if fixed:
             outer.values[node] = writer.load(outer, node)
+    writer.prepare(outer, list(stage.roots()))
 
     def address(index: str) -> Callable[[int], tuple[str, bool]]:
         def of(b: int) -> tuple[str, bool]:
@@ -123,8 +124,8 @@ def write_rows(writer: StageText) -> None:
     """Rows [lo, hi): vector lanes over the inner axis where it is contiguous, else one lane."""
     text, stage = writer.text, writer.stage
     ordered = any(n.op == "scan" for n in walk(*stage.roots())) or any(
-        s.accumulate or s.offset is not None or s.guard is not None for s in stage.stores) or any(
-        n.op == "load" and n.args and n in writer.varying for n in walk(*stage.roots()))
+        _places_vary(writer, s) for s in stage.stores) or any(
+        n.op == "load" and n.args and n.args[0] in writer.varying for n in walk(*stage.roots()))
     flag = "true"
     for stride, buffer in zip(writer.strides, stage.buffers, strict=True):
         if buffer.inner:
@@ -152,6 +153,16 @@ def write_rows(writer: StageText) -> None:
                 writer, f, bases, folds, stores)))
 
     writer.loop("%lo", "%hi", "1", row)
+
+
+def _places_vary(writer: StageText, item: Store) -> bool:
+    """Whether neighbours on the inner axis cannot be stored as one vector."""
+    if not _is_inner(writer, item):
+        return False
+    if not writer.stage.buffers[item.buffer].inner:
+        return True
+    return bool(item.accumulate) or any(
+        e is not None and e in writer.varying for e in (item.offset, item.guard))
 
 
 def _fold_levels(writer: StageText) -> list[list[Expr]]:

@@ -141,7 +141,7 @@ def _fmod_steps(a: Expr, b: Expr, steps: int, digits: int, wrap: bool = True) ->
     inverse = operate("div", const(1.0, a.dtype), b)
     for k in reversed(range(steps)):
         divisor = at_most(b * 2.0 ** (digits * k), DOUBLE.largest) if k else b
-        digit = operate("round", a * (inverse * 2.0 ** (-digits * k)))
+        digit = fma(a, inverse * 2.0 ** (-digits * k), DOUBLE.magic) - DOUBLE.magic  # rounded
         a = fma(-digit, divisor, a)
     return where(a < 0.0, a + b, a) if wrap else a
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ...core.dtypes import DType, float32, float64, int32, int64
 from ..ir import Expr, bitcast, const, operate
@@ -46,14 +47,15 @@ def format_of(x: Expr) -> Format:
                     "cast half types to float32 in the record")
 
 
-def by_format(x: Expr, single: object, double: object) -> object:
+def by_format(x: Expr, single: Any, double: Any) -> Any:
     """One of two constants or tables, by the dtype of x."""
     return single if format_of(x) is SINGLE else double
 
 
-def horner(x: Expr, coefficients: Sequence[float]) -> Expr:
+def horner(x: Expr, coefficients: Sequence[float | Expr]) -> Expr:
     """The polynomial with these coefficients, the constant one first."""
-    result: Expr = const(coefficients[-1], x.dtype)
+    last = coefficients[-1]
+    result = last if isinstance(last, Expr) else const(last, x.dtype)
     for coefficient in reversed(coefficients[:-1]):
         result = fma(result, x, coefficient)
     return result

@@ -1,25 +1,14 @@
-"""sin, cos, tan and their inverses.
-
-Reduction to a quarter turn. float32: in float64, x / (2 pi) modulo 1. 1 / (2 pi) is cut into pieces
-of 29 bits; the product of a float32 number with a piece is exact, so whole turns can be dropped
-after each, for every finite x. float64: x - n pi / 2 in steps with fma; the first is exact.
-"""
+"""sin, cos, tan and their inverses."""
 
 from __future__ import annotations
 
 import math
 
-from ...core.dtypes import float32, float64, int32, int64
-from ..ir import Expr, bitcast, cast, const, operate
+from ..ir import Expr, bitcast, const, operate
 from ..scalar import fma, where
-from .support import SINGLE, absolute, by_format, copysign, format_of, horner, two_product
+from .reduction import HALF_PI_PARTS, reduce
+from .support import SINGLE, absolute, by_format, copysign, format_of, horner
 
-#: 1 / (2 pi): five pieces of 29 bits, and the rest
-TURN_PIECES = tuple(float.fromhex(piece) for piece in (
-    "0x1.45f306d000000p-3", "0x1.9391054000000p-32", "0x1.4fe13ab000000p-61",
-    "0x1.d1f534d000000p-90", "0x1.b81b6c5000000p-119", "0x1.5993c439041fep-150"))
-HALF_PI_PARTS = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
-MAGIC = 1.5 * 2.0**52
 #: (sin(r) - r) / r**3 in r**2 on |r| <= pi/4; errors 2**-28 and 2**-58
 SIN_SINGLE = (-0.16666655242443085, 0.008332189172506332, -0.00019518287444952875)
 SIN_DOUBLE = (-0.1666666666666663, 0.008333333333321844, -0.00019841269829362613,
@@ -59,40 +48,6 @@ ATAN_DOUBLE = (
     -0.005614021747656848, 0.002152316938050392, -0.0005931172669872777, 0.00010391425765943777,
     -8.657917208276429e-06)
 HALF_PI_SINGLE = (1.5707963705062866, -4.371139000186241e-08)
-
-
-def _reduce_single(x: Expr) -> tuple[Expr, Expr, Expr]:
-    """(high, low, n) with x = high + low + n pi / 2, n modulo 4 in the low bits of an int32."""
-    wide = cast(x, float64)
-    fraction = wide * TURN_PIECES[0]
-    fraction = fraction - operate("round", fraction)
-    for piece in TURN_PIECES[1:-1]:
-        fraction = fma(wide, piece, fraction)
-        fraction = fraction - operate("round", fraction)
-    shifted = fma(fraction, 4.0, MAGIC)
-    rest = fma(shifted - MAGIC, -0.25, fraction)
-    rest = fma(wide, TURN_PIECES[-1], rest)
-    r = rest * (2 * math.pi)
-    high = cast(r, float32)
-    low = cast(r - cast(high, float64), float32)
-    return high, low, cast(bitcast(shifted, int64), int32)
-
-
-def _reduce_double(x: Expr) -> tuple[Expr, Expr, Expr]:
-    """(high, low, n) with x = high + low + n pi / 2; |x| up to about 2**45."""
-    first, second, third = HALF_PI_PARTS
-    shifted = fma(x, 2 / math.pi, MAGIC)
-    n = shifted - MAGIC
-    r = fma(n, -first, x)
-    product, error = two_product(n, second)
-    high = r - product
-    low = ((r - high) - product) - fma(n, third, error)
-    return high, low, bitcast(shifted, format_of(x).integer)
-
-
-def reduce(x: Expr) -> tuple[Expr, Expr, Expr]:
-    """x as high + low + n pi / 2 with |high| <= pi / 4; n modulo 4 in the low bits."""
-    return _reduce_single(x) if format_of(x) is SINGLE else _reduce_double(x)
 
 
 def sin_reduced(high: Expr, low: Expr, square: Expr) -> Expr:

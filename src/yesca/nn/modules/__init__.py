@@ -40,6 +40,7 @@ _FAMILIES = {
         "AvgPool3d LPPool1d LPPool2d LPPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d "
         "AdaptiveMaxPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d"
     ),
+    "rnn": "RNNBase RNN LSTM GRU RNNCellBase RNNCell LSTMCell GRUCell",
     "sparse": "Embedding EmbeddingBag",
     "transformer": (
         "Transformer TransformerEncoder TransformerDecoder TransformerEncoderLayer "

@@ -1,0 +1,1 @@
+"""Checkpoint files: what `yesca.serialization` is made of. See README.md."""

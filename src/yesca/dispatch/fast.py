@@ -1,0 +1,257 @@
+"""Sets the builtin call path up: operators, methods, and the plans that Python made.
+
+`runtime/native/fastcall.py` runs plans whose key it knows; this module enters them. Nothing here
+decides what a call computes: the planner does, in `dispatch.call`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core.devices import CPU
+from ..core.dtypes import DType
+from ..core.node_base import Saved
+from ..core.spec import Size
+from ..core.storage import UntypedStorage
+from ..core.tensor_base import Extra, TensorBase, Version
+from ..operators.record import Record
+from ..runtime import layout, machine, memory, threads, units
+from ..runtime.plan import Plan
+from . import call as calls
+from .state import STATE, listeners
+
+CAPACITY = 1 << 15
+LIMIT = CAPACITY // 2  # entries; then the table starts anew
+SLOTS, WORDS, RESULTS = 48, 512, 15
+
+
+@dataclass
+class _Fast:
+    """The state of the builtin path, and what must live as long as it."""
+
+    types: dict[str, type]
+    kept: list[Any] = field(default_factory=list)
+    plans: list[Any] = field(default_factory=list)
+    operators: list[tuple[Record, Callable[..., Any]]] = field(default_factory=list)
+    entries: int = 0
+
+    def __post_init__(self) -> None:
+        from ..runtime.native import fastcall, fastkey, fastrun
+
+        memory.prepare()
+        threads.prepare()
+        self.code, self.key, self.runner = fastcall, fastkey, fastrun
+        self.state = units.address(fastkey.state)
+        self.function_address = units.address(fastcall.fast_function)
+        self.call_address = units.address(fastcall.fast_call)
+        self.hash = units.callable_of(fastcall.hash_words)
+        ctypes.memmove(units.address(fastrun.fail_format), b"OL\0", 3)
+        self.table = (ctypes.c_int64 * (4 * CAPACITY))()
+        self.pending = (ctypes.c_int64 * 128)()
+        self.directory = (ctypes.c_int64 * 4096)()
+        words = {
+            fastcall.TABLE: ctypes.addressof(self.table), fastcall.CAPACITY: CAPACITY,
+            fastcall.OPERATORS: ctypes.addressof(self.directory),
+            fastcall.PENDING: ctypes.addressof(self.pending), fastcall.THREAD: 0,
+            fastrun.SEQUENCE: SEQUENCE_ADDRESS,
+        }
+        objects = {
+            fastkey.TENSOR_TYPE: self.types["tensor"],
+            fastkey.PARAMETER_TYPE: self.types.get("parameter", self.types["tensor"]),
+            fastkey.SIZE_TYPE: Size, fastkey.DTYPE_TYPE: DType,
+            fastrun.STORAGE_TYPE: UntypedStorage, fastrun.VERSION_TYPE: Version,
+            fastrun.NODE_TYPE: self.types["node"], fastrun.SAVED_TYPE: Saved,
+            fastrun.EXTRA_TYPE: Extra, fastrun.CPU: CPU, fastrun.ZERO: 0, fastrun.EMPTY: (),
+            fastrun.FAIL: _fail, fastcall.LEARN: self.learn, fastcall.REFRESH: self.refresh,
+        }
+        for place, word in words.items():
+            self.write(place, word)
+        for place, thing in objects.items():
+            self.kept.append(thing)
+            self.write(place, id(thing))
+        listeners.append(self.refresh)
+        self.refresh()
+
+    def write(self, place: int, word: int) -> None:
+        ctypes.c_int64.from_address(self.state + place).value = word
+
+    def refresh(self) -> None:
+        """Copy the running thread's flags to where the builtin reads them."""
+        slow = bool(STATE.levels) or STATE.inference or STATE.anomaly
+        self.write(self.code.FLAGS, (self.code.GRAD_ON if STATE.grad else 0)
+                   | (self.code.SLOW if slow else 0))
+        self.write(self.code.THREAD, 0)
+
+    # ---- operators -----------------------------------------------------------------------
+
+    def operator(self, record: Record, twin: Callable[..., Any], spread: bool = False) -> int:
+        """Make an operator known; gives its number."""
+        number = len(self.operators)
+        if number >= len(self.directory):
+            raise RuntimeError("[fast] the directory of operators is full")
+        words = [id(twin), len(record.modes)]
+        for mode, parameter in zip(record.modes, record.schema.parameters, strict=True):
+            default = parameter.default
+            counts = mode in "TS" and type(default) in (int, float) and not parameter.required
+            words += [ord(mode), id(default) if counts else 0]
+        block = (ctypes.c_int64 * len(words))(*words)
+        self.kept.append((block, twin))
+        self.directory[number] = ctypes.addressof(block)
+        self.operators.append((record, twin))
+        return number
+
+    def function(self, record: Record, twin: Callable[..., Any], name: str) -> Any:
+        """A builtin free function."""
+        number = self.operator(record, twin)
+        return _builtin(self.function_address, name, number, twin.__doc__)
+
+    def methods(self, cls: type, wanted: list[tuple[str, Record, Callable[..., Any]]]) -> None:
+        """Method descriptors of machine code, all in one module of trampolines."""
+        numbers = [self.operator(record, twin) for _, record, twin in wanted]
+        key = machine.hash_key("trampolines", *numbers)
+
+        def text() -> str:
+            lines = ["declare ptr @yesca_fast_call(i64, ptr, ptr, i64, ptr)"]
+            for n in numbers:
+                lines.append(
+                    f"define ptr @{machine.symbol(f'method{n}', key)}(ptr %s, ptr %a, i64 %n, "
+                    f"ptr %k) {{\n  %r = tail call ptr @yesca_fast_call(i64 {n}, ptr %s, ptr %a, "
+                    "i64 %n, ptr %k)\n  ret ptr %r\n}")
+            return "\n".join(lines)
+
+        loaded = machine.load("trampolines", text, key, {"yesca_fast_call": self.call_address})
+        for (name, _, twin), n in zip(wanted, numbers, strict=True):
+            address = loaded.address(machine.symbol(f"method{n}", key))
+            setattr(cls, name, _descriptor(cls, address, name, twin.__doc__))
+
+    # ---- plans ---------------------------------------------------------------------------
+
+    def learn(self, number: int, *args: Any) -> Any:
+        """Run the Python twin and enter its plan under the key that was not found."""
+        length = ctypes.c_int64.from_address(self.state + self.code.PENDING_LENGTH).value
+        key = self.pending[:length]
+        record, twin = self.operators[number]
+        calls.last_plan = None
+        made = twin(*args)
+        plan = calls.last_plan
+        if plan is not None and plan.record is record:
+            self.enter(key, plan, args)
+        return made
+
+    def enter(self, key: list[int], plan: Plan, args: tuple[Any, ...]) -> None:
+        """Put a plan into the table, if the builtin can run it."""
+        words = self.block(plan, key[0] >> 32)
+        if words is None:
+            return
+        if self.entries >= LIMIT:
+            self.forget()
+        block = (ctypes.c_int64 * len(words))(*words)
+        stored = (ctypes.c_int64 * (len(key) + 1))(len(key), *key)
+        self.plans.append((block, stored, plan, [a for a in args
+                                                 if not isinstance(a, TensorBase)]))
+        code = self.hash(ctypes.addressof(stored) + 8, len(key))
+        slot = code & (CAPACITY - 1)
+        while self.table[4 * slot + 1]:
+            slot = (slot + 1) & (CAPACITY - 1)
+        self.table[4 * slot] = code - (1 << 64) if code >> 63 else code
+        self.table[4 * slot + 2] = ctypes.addressof(block)
+        self.table[4 * slot + 1] = ctypes.addressof(stored)
+        self.entries += 1
+
+    def forget(self) -> None:
+        """Empty the table."""
+        ctypes.memset(self.table, 0, ctypes.sizeof(self.table))
+        self.plans.clear()
+        self.entries = 0
+
+    def block(self, plan: Plan, mask: int) -> list[int] | None:
+        """The plan as `fastrun` reads it, or None where it cannot run it."""
+        slots = plan.operands + len(plan.results) + len(plan.temporaries)
+        if (plan.inplace or plan.meta or plan.mutated or slots >= SLOTS or len(plan.results) > RESULTS
+                or plan.operands > RESULTS or plan.checks > 8
+                or any(len(one.words) > WORDS for one in plan.launches)):
+            return None
+        saved = plan.saves(mask) if plan.differentiable and mask else ()
+        slow = any(one.total > one.grain for one in plan.launches)
+        offset = plan.view[1] if plan.view is not None else int(slow)
+        words = [int(plan.view is not None), plan.operands, len(plan.results),
+                 len(plan.temporaries), len(plan.launches), int(plan.differentiable), offset,
+                 id(plan), plan.checks, len(saved)]
+        words += [plan.operand_spec(k).dtype.itemsize for k in range(plan.operands)]
+        for spec in plan.results:
+            size = spec.nbytes
+            self.kept.append(size)
+            carries = spec.dtype.is_floating_point or spec.dtype.is_complex
+            words += [id(spec), size, id(size), int(carries)]
+        words += plan.temporaries
+        for is_result, which in saved:
+            words += [int(is_result), which]
+        for one in plan.launches:
+            words += [one.address, one.total, one.grain, len(one.words), len(one.pointers),
+                      len(one.numbers), *one.words]
+            for entry in one.pointers:
+                words += entry
+            for word, position, kind in one.numbers:
+                words += [word, position, int(kind == "f")]
+        return words
+
+
+def _fail(plan: Plan, cell: int) -> None:
+    """Raise what a kernel reported."""
+    plan.on_check(list((ctypes.c_int64 * plan.checks).from_address(cell)))
+
+
+_sequence = ctypes.c_int64(0)
+SEQUENCE_ADDRESS = ctypes.addressof(_sequence)
+
+
+def next_sequence() -> int:
+    """Numbers tape nodes in creation order, for both call paths."""
+    _sequence.value += 1
+    return _sequence.value
+
+
+class _MethodDefinition(ctypes.Structure):
+    _fields_ = (("name", ctypes.c_char_p), ("function", ctypes.c_void_p),
+                ("flags", ctypes.c_int), ("doc", ctypes.c_char_p))
+
+
+_definitions: list[Any] = []
+
+
+def _definition(address: int, name: str, doc: str | None) -> int:
+    made = _MethodDefinition(name.encode(), address,
+                             layout.METH_FASTCALL | layout.METH_KEYWORDS,
+                             doc.encode() if doc else None)
+    _definitions.append(made)
+    return ctypes.addressof(made)
+
+
+def _builtin(address: int, name: str, number: int, doc: str | None) -> Any:
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p,
+                             ctypes.c_void_p)(("PyCFunction_NewEx", ctypes.pythonapi))
+    _definitions.append(number)
+    return make(_definition(address, name, doc), id(number), None)
+
+
+def _descriptor(cls: type, address: int, name: str, doc: str | None) -> Any:
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_void_p)(
+        ("PyDescr_NewMethod", ctypes.pythonapi))
+    return make(cls, _definition(address, name, doc))
+
+
+FAST: _Fast | None = None
+_tried = False
+
+
+def setup(types: dict[str, type]) -> _Fast | None:
+    """Set the builtin path up once; None where the interpreter's probe rules it out."""
+    global FAST, _tried
+    if not _tried:
+        _tried = True
+        if layout.uses_builtins():
+            FAST = _Fast(types)
+    return FAST

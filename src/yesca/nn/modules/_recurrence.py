@@ -1,0 +1,95 @@
+"""The steps of recurrent layers, and walking them over a sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ... import functional as ops
+from ..._tensor import Tensor
+
+# A step takes what the input gives to the gates (N, gates), the state and the hidden weights; it
+# returns the new state. A state is a tuple whose first entry is the output (N, H).
+State = tuple[Tensor, ...]
+
+
+def tanh_step(from_input: Tensor, state: State, weights: tuple) -> State:
+    """h' = tanh(W x + b + U h + c)."""
+    return (ops.tanh(from_input + ops.linear(state[0], weights[0], weights[1])),)
+
+
+def relu_step(from_input: Tensor, state: State, weights: tuple) -> State:
+    """h' = relu(W x + b + U h + c)."""
+    return (ops.relu(from_input + ops.linear(state[0], weights[0], weights[1])),)
+
+
+def lstm_step(from_input: Tensor, state: State, weights: tuple) -> State:
+    """Gates input, forget, cell and output, in this order; with an optional projection of h."""
+    hidden, cell = state
+    gates = from_input + ops.linear(hidden, weights[0], weights[1])
+    enter, keep, value, leave = gates.chunk(4, -1)
+    cell = ops.sigmoid(keep) * cell + ops.sigmoid(enter) * ops.tanh(value)
+    hidden = ops.sigmoid(leave) * ops.tanh(cell)
+    if len(weights) > 2 and weights[2] is not None:
+        hidden = ops.linear(hidden, weights[2])
+    return hidden, cell
+
+
+def gru_step(from_input: Tensor, state: State, weights: tuple) -> State:
+    """Gates reset, update and new, in this order."""
+    hidden = state[0]
+    reset_x, update_x, new_x = from_input.chunk(3, -1)
+    reset_h, update_h, new_h = ops.linear(hidden, weights[0], weights[1]).chunk(3, -1)
+    update = ops.sigmoid(update_x + update_h)
+    new = ops.tanh(new_x + ops.sigmoid(reset_x + reset_h) * new_h)
+    return (new + update * (hidden - new),)
+
+
+STEPS: dict[str, Callable[[Tensor, State, tuple], State]] = {
+    "RNN_TANH": tanh_step,
+    "RNN_RELU": relu_step,
+    "LSTM": lstm_step,
+    "GRU": gru_step,
+}
+GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
+
+
+def walk(mode: str, sequence: Tensor, state: State, weights: dict, backward: bool):
+    """One direction of one layer over (L, N, I): outputs (L, N, H) and the last state."""
+    step = STEPS[mode]
+    # The part of the gates that does not depend on the state: one product for all times.
+    from_input = ops.linear(sequence, weights["weight_ih"], weights["bias_ih"])
+    hidden = (weights["weight_hh"], weights["bias_hh"], weights["weight_hr"])
+    times = range(sequence.size(0))
+    outputs = []
+    for time in reversed(times) if backward else times:
+        state = step(from_input[time], state, hidden)
+        outputs.append(state[0])
+    if backward:
+        outputs.reverse()
+    return ops.stack(outputs), state
+
+
+def walk_packed(
+    mode: str, data: Tensor, sizes: list[int], state: State, weights: dict, backward: bool
+):
+    """`walk` over packed sequences: `data` (sum of sizes, I), `sizes[t]` of them at time t.
+
+    The sequences are sorted by length, so those that run at a time are the first rows of the
+    state; the others keep theirs: already final, or (backwards) still the initial one.
+    """
+    step = STEPS[mode]
+    from_input = ops.linear(data, weights["weight_ih"], weights["bias_ih"]).split(sizes)
+    hidden = (weights["weight_hh"], weights["bias_hh"], weights["weight_hr"])
+    times = range(len(sizes))
+    outputs = []
+    for time in reversed(times) if backward else times:
+        active = sizes[time]
+        advanced = step(from_input[time], tuple(each[:active] for each in state), hidden)
+        outputs.append(advanced[0])
+        if active < state[0].size(0):
+            pairs = zip(advanced, state, strict=True)
+            advanced = tuple(ops.cat([new, old[active:]]) for new, old in pairs)
+        state = advanced
+    if backward:
+        outputs.reverse()
+    return ops.cat(outputs), state

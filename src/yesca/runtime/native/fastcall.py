@@ -1,0 +1,154 @@
+"""The fast call path: the builtin behind every operator, method and Python operator.
+
+`fast_call` encodes the arguments (`fastkey`), finds the plan and runs it (`fastrun`). A call that
+it cannot encode goes to the operator's Python twin; one whose plan is not known yet goes to
+`learn`, which runs the twin and enters its plan here.
+
+An operator block: Python twin, number of parameters, then per parameter its mode and the object
+that stands for it when it is left out (0: none, or not a number).
+"""
+
+from ...targets.native import (
+    Unit, external, i64, likely, load_i64, load_obj, load_ptr, memcpy, obj, ptr, stack, store_i64,
+    store_ptr, u64,
+)  # fmt: skip
+from .. import layout
+from . import fastkey as k
+from .fastrun import run_compute, run_view
+from .objects import long_from, type_of
+
+unit = Unit("fastcall")
+
+# Places in fastkey's state.
+TABLE, CAPACITY, FLAGS, THREAD, OPERATORS, LEARN, REFRESH, PENDING, PENDING_LENGTH = (
+    0, 8, 16, 24, 32, 152, 160, 168, 176)
+GRAD_ON, SLOW = 1, 2
+ARGUMENT_LIMIT = 10
+
+vectorcall = external("PyObject_Vectorcall", [obj, ptr, u64, obj], obj)
+call_nothing = external("PyObject_CallNoArgs", [obj], obj)
+_decrease = external("Py_DecRef", [obj])
+thread_state = external("PyThreadState_Get", [], ptr)
+
+
+@unit.function
+def python_twin(operator: ptr, number: i64, first: obj, arguments: ptr, count: i64, names: obj,
+                learn: i64) -> obj:
+    """Call the operator's Python function, through `learn` if its plan shall be entered."""
+    extra = i64(0) if names is None else load_i64(names, layout.TUPLE_SIZE)
+    given = stack(8 * 64)
+    total = count + extra
+    if total > 56:
+        return vectorcall(load_obj(operator), arguments, u64(total), names)
+    used = i64(0)
+    if learn != 0:
+        store_ptr(given, 0, long_from(number))
+        used = 1
+    if first is not None:
+        store_ptr(given, used * 8, first)
+        used = used + 1
+    memcpy(given + used * 8, arguments, total * 8)
+    if learn != 0:
+        made = vectorcall(load_obj(k.state, LEARN), given, u64(used + count), names)
+        give_back(load_obj(given))
+        return made
+    return vectorcall(load_obj(operator), given, u64(used + count), names)
+
+
+@unit.function
+def give_back(thing: obj) -> i64:
+    """Give a reference back."""
+    _decrease(thing)
+    return i64(0)
+
+
+@unit.function
+def find(call: ptr) -> ptr:
+    """The plan of a key, or NULL."""
+    count = load_i64(call, k.LENGTH)
+    code = hash_words(call + k.KEY, count)
+    table = load_ptr(k.state, TABLE)
+    mask = load_i64(k.state, CAPACITY) - 1
+    slot = i64(code) & mask
+    while True:
+        entry = table + slot * 32
+        key = load_ptr(entry, 8)
+        if key is None:
+            return None
+        if load_i64(entry) == i64(code) and load_i64(key) == count:
+            same = True
+            for index in range(count):
+                if load_i64(key, 8 + index * 8) != load_i64(call, k.KEY + index * 8):
+                    same = False
+                    break
+            if same:
+                return load_ptr(entry, 16)
+        slot = (slot + 1) & mask
+    return None
+
+
+@unit.function
+def hash_words(words: ptr, count: i64) -> u64:
+    """A hash of the key."""
+    code = u64(0x9E3779B97F4A7C15)
+    for index in range(count):
+        code = (code ^ u64(load_i64(words, index * 8))) * u64(0xD6E8FEB86659FD93)
+        code = code ^ (code >> 32)
+    return code
+
+
+@unit.function
+def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -> obj:
+    """One operator call. `first`: the object of a method, NULL for a function."""
+    operator = load_ptr(load_ptr(k.state, OPERATORS), number * 8)
+    if load_ptr(k.state, THREAD) != thread_state():
+        ignored = call_nothing(load_obj(k.state, REFRESH))
+        if ignored is None:
+            return None
+        give_back(ignored)
+        store_ptr(k.state, THREAD, thread_state())
+    flags = load_i64(k.state, FLAGS)
+    ahead = i64(0) if first is None else i64(1)
+    parameters = load_i64(operator, 8)
+    if not likely(flags & SLOW == 0 and names is None and count + ahead <= parameters
+                  and count < ARGUMENT_LIMIT):
+        return python_twin(operator, number, first, arguments, count, names, 0)
+    call = stack(1152, 64)
+    store_i64(call, k.LENGTH, 1)
+    store_i64(call, k.TENSORS_USED, 0)
+    store_i64(call, k.NUMBERS_USED, 0)
+    store_i64(call, k.MASK, 0)
+    store_i64(call, k.GRAD, flags & GRAD_ON)
+    known = True
+    for index in range(parameters):
+        mode = load_i64(operator, 16 + index * 16)
+        if index < count + ahead:
+            thing = first
+            if index >= ahead:
+                thing = load_obj(arguments, (index - ahead) * 8)
+            known = k.encode(call, thing, mode)
+        else:
+            standing = load_obj(operator, 24 + index * 16)
+            if standing is not None:
+                known = k.encode_number(call, standing, type_of(standing))
+        if not known:
+            return python_twin(operator, number, first, arguments, count, names, 0)
+    store_i64(call, k.KEY, number | (load_i64(call, k.MASK) << 32))
+    plan = find(call)
+    if plan is None:
+        length = load_i64(call, k.LENGTH)
+        store_i64(k.state, PENDING_LENGTH, length)
+        memcpy(load_ptr(k.state, PENDING), call + k.KEY, length * 8)
+        return python_twin(operator, number, first, arguments, count, names, 1)
+    if load_i64(plan) == 1:
+        version = load_obj(load_obj(call, k.TENSORS), k.T_VERSION)
+        if version == obj(k.none_object):
+            return python_twin(operator, number, first, arguments, count, names, 0)
+        return run_view(call, plan)
+    return run_compute(call, plan)
+
+
+@unit.function
+def fast_function(number: obj, arguments: ptr, count: i64, names: obj) -> obj:
+    """A free function: the builtin's `self` is the operator's number."""
+    return fast_call(k.long_as(number), None, arguments, count, names)

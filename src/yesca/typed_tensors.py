@@ -1,0 +1,138 @@
+"""`torch.FloatTensor` and its relatives: one type for each dtype, older than dtypes themselves.
+
+    torch.LongTensor([1, 2])              # as torch.tensor([1, 2], dtype=torch.int64)
+    torch.FloatTensor(2, 3)               # as torch.empty(2, 3)
+    isinstance(x, torch.FloatTensor)      # x.dtype is torch.float32, on the CPU
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from .base.naming import lives_in, public_module
+from .core import dtypes
+from .core.devices import CPU, Device
+from .core.dtypes import DType
+from .core.layouts import strided
+from .core.storage import UntypedStorage
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
+
+@lives_in("torch")
+class tensortype(type):
+    """The type of `torch.FloatTensor` and its relatives."""
+
+    dtype: DType
+    layout: Any
+    is_cuda: bool
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        from ._tensor import Tensor
+
+        return (
+            isinstance(instance, Tensor)
+            and instance.dtype is cls.dtype
+            and instance.device.type == "cpu"
+        )
+
+    def __call__(cls, *args: Any, device: Any = None) -> Tensor:
+        kind = "cpu" if device is None else str(Device(device)).partition(":")[0]
+        if kind != "cpu":
+            raise RuntimeError(
+                f"legacy constructor expects device type: cpu but device type: {kind} was passed"
+            )
+        return legacy_new(cls.dtype, args)
+
+
+def legacy_new(dtype: DType, args: tuple[Any, ...]) -> Tensor:
+    """A tensor from the arguments of a legacy constructor.
+
+    Nothing gives an empty tensor; sizes (or one `Size`) an uninitialised one; a tensor of this
+    dtype itself, as an alias; a storage a tensor over it; any other sequence its elements.
+    """
+    from . import functional as ops
+    from ._tensor import Tensor
+
+    if not args:
+        return ops.empty((0,), dtype=dtype)
+    first = args[0]
+    if isinstance(first, int) and not isinstance(first, bool):
+        return ops.empty(_sizes(args), dtype=dtype)
+    if len(args) > 1:
+        raise TypeError(f"new() takes sizes or one sequence, but got {len(args)} arguments")
+    if type(first).__name__ == "Size":
+        return ops.empty(tuple(first), dtype=dtype)
+    if isinstance(first, Tensor):
+        if first.dtype is not dtype or first.device != CPU:
+            raise TypeError(
+                f"expected a tensor of {dtype} on cpu (got {first.dtype} on {first.device}); "
+                f"use .to({dtype})"
+            )
+        return first.detach()
+    if isinstance(first, UntypedStorage):
+        return ops.empty((0,), dtype=dtype).set_(first)
+    if isinstance(first, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(first).__name__}'")
+    try:
+        len(first)
+    except TypeError:
+        raise TypeError(
+            f"new(): data must be a sequence (got {type(first).__name__})"
+        ) from None
+    return ops.tensor(list(first) if isinstance(first, range) else first, dtype=dtype)
+
+
+def _sizes(args: tuple[Any, ...]) -> tuple[int, ...]:
+    for place, size in enumerate(args, start=1):
+        if not isinstance(size, int):
+            raise TypeError(
+                f"new(): argument 'size' failed to unpack the object at pos {place} with error "
+                f'"type must be tuple of ints,but got {type(size).__name__}"'
+            )
+        if size < 0:
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {size}: {list(args)}"
+            )
+    return args
+
+
+def _make(name: str, dtype: DType) -> tensortype:
+    body = {
+        "__module__": public_module("torch"), "__doc__": f"The type of tensors of {dtype}.",
+        "dtype": dtype, "layout": strided, "is_cuda": False,
+    }
+    return tensortype(name, (), body)
+
+
+FloatTensor = _make("FloatTensor", dtypes.float32)
+DoubleTensor = _make("DoubleTensor", dtypes.float64)
+HalfTensor = _make("HalfTensor", dtypes.float16)
+BFloat16Tensor = _make("BFloat16Tensor", dtypes.bfloat16)
+ByteTensor = _make("ByteTensor", dtypes.uint8)
+CharTensor = _make("CharTensor", dtypes.int8)
+ShortTensor = _make("ShortTensor", dtypes.int16)
+IntTensor = _make("IntTensor", dtypes.int32)
+LongTensor = _make("LongTensor", dtypes.int64)
+BoolTensor = _make("BoolTensor", dtypes.bool_)
+
+BY_NAME = {name: kind for name, kind in globals().items() if isinstance(kind, tensortype)}
+
+
+def set_default_tensor_type(t: tensortype | str, /) -> None:
+    """Set the default dtype by a tensor type or its name, such as `"torch.DoubleTensor"`."""
+    warnings.warn(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+        "torch.set_default_dtype() and torch.set_default_device() as alternatives.",
+        stacklevel=2,
+    )
+    if isinstance(t, str):
+        kind: object = BY_NAME.get(t.rpartition(".")[2])
+    else:
+        kind = t
+    if not isinstance(kind, tensortype):
+        raise TypeError(f"invalid type object: {t!r}; pass a type such as torch.DoubleTensor")
+    if kind.dtype.category != dtypes.FLOATING:
+        raise TypeError("only floating-point types are supported as the default type")
+    dtypes.set_default_dtype(kind.dtype)
