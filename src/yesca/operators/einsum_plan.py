@@ -171,7 +171,9 @@ def _diagonals(ops: Any, tensor: Any, labels: Labels, operand: int) -> tuple[Any
         while labels.count(g) > 1:
             first = labels.index(g)
             second = labels.index(g, first + 1)
-            tensor = ops.movedim(ops.diagonal(tensor, 0, first, second), -1, first)
+            tensor = ops.diagonal(tensor, 0, first, second)  # its dimension is the last one now
+            rest = tensor.dim() - 1
+            tensor = ops.permute(tensor, (*range(first), rest, *range(first, rest)))
             labels = (*labels[:second], *labels[second + 1:])
     return tensor, labels
 
