@@ -7,7 +7,8 @@ import importlib
 FAMILIES = (
     "arithmetic", "transcendental", "comparison", "activation", "reduction", "views", "copying",
     "creation", "indexing", "gathering", "products", "contraction", "matrix_chains", "attending",
-    "normalisation", "joining", "rearranging", "sorting", "searching", "optimizers", "losses",
+    "softmax_family", "normalisation", "batch_statistics", "joining", "rearranging", "sorting",
+    "searching", "optimizers", "losses", "classification",
 )
 _loaded: list[str] = []
 
