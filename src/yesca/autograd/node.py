@@ -304,6 +304,7 @@ def _environment(node: Node, grads: list[Any], operators: Any) -> dict[str, Any]
         else:
             found[name] = value
             found[f"{name}_spec"] = None
+    found["grad"] = grads[0]  # also where an argument has that name
     return found
 
 

@@ -179,6 +179,9 @@ class _Fast:
                 or plan.operands > RESULTS or plan.checks > 8
                 or any(len(one.words) > WORDS for one in plan.launches)):
             return None
+        if plan.view is not None and \
+                plan.view[0].dtype.itemsize != plan.operand_spec(0).dtype.itemsize:
+            return None
         saved = plan.saves(mask) if plan.differentiable and mask else ()
         slow = any(one.total > one.grain for one in plan.launches)
         offset = plan.view[1] if plan.view is not None else int(slow)

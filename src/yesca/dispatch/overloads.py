@@ -83,3 +83,30 @@ def named(name: str, values: tuple[Any, ...]) -> Any:
 
 
 FUNCTIONS = {"max": _extreme("max"), "min": _extreme("min"), "named": named}
+
+
+def _einsum(*args: Any) -> Any:
+    """Products of tensors by Einstein's summation: einsum("ij,jk->ik", a, b)."""
+    from ..operators.einsum_plan import einsum
+    from .call import OPERATORS
+
+    return einsum(OPERATORS, args)
+
+
+def _chain_matmul(*matrices: Any, out: Any = None) -> Any:
+    """The product of matrices in the cheapest order."""
+    from ..operators.matrix_chains import chain
+    from .call import OPERATORS
+    from .functions import write_out
+
+    if out is not None:
+        return write_out("chain_matmul", _chain_matmul, matrices, {}, out)
+    if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
+        matrices = tuple(matrices[0])
+    return chain(OPERATORS, matrices)
+
+
+for _name, _function in (("einsum", _einsum), ("chain_matmul", _chain_matmul)):
+    _function.__name__ = _function.__qualname__ = _name
+    _function.__module__ = "torch.functional"
+    FUNCTIONS[_name] = _function
