@@ -170,7 +170,7 @@ class _Fast:
     def block(self, plan: Plan, mask: int) -> list[int] | None:
         """The plan as `fastrun` reads it, or None where it cannot run it."""
         slots = plan.operands + len(plan.results) + len(plan.temporaries)
-        if (plan.inplace or plan.meta or slots >= SLOTS or len(plan.results) > RESULTS
+        if (plan.inplace or plan.meta or plan.writes or slots >= SLOTS or len(plan.results) > RESULTS
                 or plan.operands > RESULTS or plan.checks > 8
                 or any(len(one.words) > WORDS for one in plan.launches)):
             return None
@@ -181,11 +181,10 @@ class _Fast:
                  len(plan.temporaries), len(plan.launches), int(plan.differentiable), offset,
                  id(plan), plan.checks, len(saved)]
         words += [plan.operand_spec(k).dtype.itemsize for k in range(plan.operands)]
-        for spec in plan.results:
+        for k, spec in enumerate(plan.results):
             size = spec.nbytes
             self.kept.append(size)
-            carries = spec.dtype.is_floating_point or spec.dtype.is_complex
-            words += [id(spec), size, id(size), int(carries)]
+            words += [id(spec), size, id(size), int(plan.carries(k))]
         words += plan.temporaries
         for is_result, which in saved:
             words += [int(is_result), which]
