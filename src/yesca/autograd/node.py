@@ -107,8 +107,8 @@ def record_node(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], result
     if target is not None:
         rebase(target, node)
         return
-    for k, result in enumerate(results[:plan.record.carriers]):
-        if result._spec.dtype.is_floating_point or result._spec.dtype.is_complex:
+    for k, result in enumerate(results):
+        if plan.carries(k):
             result._node = node
             result._output_nr = k
             result._requires_grad = True

@@ -175,7 +175,8 @@ class _Fast:
         if plan.inplace and len(plan.results) != 1:
             return None
         slots = plan.operands + len(plan.results) + len(plan.temporaries)
-        if (plan.meta or plan.writes or len(plan.views) > 1 or slots >= SLOTS or len(plan.results) > RESULTS
+        if (plan.meta or plan.writes or len(plan.views) > 1 or slots >= SLOTS
+                or len(plan.results) > RESULTS
                 or plan.operands > RESULTS or plan.checks > 8
                 or any(len(one.words) > WORDS for one in plan.launches)):
             return None
@@ -189,11 +190,10 @@ class _Fast:
                  len(plan.temporaries), len(plan.launches), int(plan.differentiable), offset,
                  id(plan), plan.checks, len(saved)]
         words += [plan.operand_spec(k).dtype.itemsize for k in range(plan.operands)]
-        for spec in plan.results:
+        for k, spec in enumerate(plan.results):
             size = spec.nbytes
             self.kept.append(size)
-            carries = spec.dtype.is_floating_point or spec.dtype.is_complex
-            words += [id(spec), size, id(size), int(carries)]
+            words += [id(spec), size, id(size), int(plan.carries(k))]
         words += plan.temporaries
         for is_result, which in saved:
             words += [int(is_result), which]
