@@ -99,7 +99,7 @@ def record_node(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], result
     if target is not None:
         rebase(target, node)
         return
-    for k, result in enumerate(results):
+    for k, result in enumerate(results[:plan.record.carriers]):
         if result._spec.dtype.is_floating_point or result._spec.dtype.is_complex:
             result._node = node
             result._output_nr = k
@@ -262,6 +262,8 @@ def _formulas(node: Node, grads: list[Any]) -> list[Any]:
         if isinstance(key, str):
             results = (results,)
         for own, result in zip(slots, results, strict=True):
+            if not own:  # the argument was None
+                continue
             several = result if isinstance(result, (tuple, list)) else (result,)
             for s, one in zip(own, several, strict=True):
                 if node._edges[s] is not None:

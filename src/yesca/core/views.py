@@ -282,6 +282,13 @@ def collapse(shape: Sequence[int], strides: Sequence[Sequence[int]]
     return sizes, steps
 
 
+def storage_order(shape: tuple[int, ...], strides: Sequence[int]) -> list[int]:
+    """Dimensions from outermost to innermost in memory (stable)."""
+    return sorted(range(len(shape)), key=lambda d: -strides[d] if shape[d] != 1 else 0) \
+        if any(strides[d] < strides[d + 1] for d in range(len(shape) - 1)) \
+        else list(range(len(shape)))
+
+
 def dense_order(specs: Sequence[Spec], shape: tuple[int, ...]) -> tuple[int, ...]:
     """Result strides by PyTorch's rule: dense operands in one permuted order give that order.
 

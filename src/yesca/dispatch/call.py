@@ -190,9 +190,9 @@ def execute(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: boo
     if plan.inplace:
         return _execute_inplace(plan, tensors, scalars, needs)
     storages = _storages(plan, tensors, scalars)
-    if plan.mutated:
-        for slot in plan.mutated:
-            inplace.bump(tensors[slot])
+    for k in plan.writes:
+        inplace.bump(tensors[k])
+    if not plan.results:
         return None
     wrap = registry.wrap
     results = [wrap(s, spec, 0) for s, spec in zip(storages, plan.results, strict=True)]  # type: ignore[misc]

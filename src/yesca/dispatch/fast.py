@@ -170,7 +170,7 @@ class _Fast:
     def block(self, plan: Plan, mask: int) -> list[int] | None:
         """The plan as `fastrun` reads it, or None where it cannot run it."""
         slots = plan.operands + len(plan.results) + len(plan.temporaries)
-        if (plan.inplace or plan.meta or plan.mutated or slots >= SLOTS or len(plan.results) > RESULTS
+        if (plan.inplace or plan.meta or plan.writes or len(plan.views) > 1 or slots >= SLOTS or len(plan.results) > RESULTS
                 or plan.operands > RESULTS or plan.checks > 8
                 or any(len(one.words) > WORDS for one in plan.launches)):
             return None
@@ -195,7 +195,7 @@ class _Fast:
             for entry in one.pointers:
                 words += entry
             for word, position, kind in one.numbers:
-                words += [word, position, int(kind == "f")]
+                words += [word, position, "ifs".index(kind)]
         return words
 
 

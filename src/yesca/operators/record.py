@@ -61,6 +61,7 @@ class Record:
     errors: Formula | None = None
     derived_from: Record | None = None
     node_name: str | Callable[[Any], str] = ""
+    carriers: int | None = None  # leading results that carry gradients (all)
     doc: str = ""
     number: int = -1
     plans: dict[Any, Any] = field(default_factory=dict)

@@ -7,15 +7,15 @@ A plan block (written by `dispatch.fast`) is 8-byte words; sections follow each 
     then item sizes of the operands | results: spec, bytes, bytes as an object, carries a gradient |
     temporaries: bytes | saved: is a result, number |
     launches: address, total, grain, words, pointers, numbers, then the words, the pointers
-    (word, slot, bytes beyond) and the numbers (word, position, 1 for a float)
+    (word, slot, bytes beyond) and the numbers (word, position, 0 int, 1 float64, 2 float32)
 """
 
 from ...core.node_base import NodeBase, Saved
 from ...core.storage import UntypedStorage
 from ...core.tensor_base import Extra
 from ...targets.native import (
-    Unit, bool_, call_void, external, i64, load_f64, load_i64, load_obj, load_ptr, memcpy,
-    memset, obj, ptr, stack, store_f64, store_i64, store_obj, store_ptr, u64,
+    Unit, bool_, call_void, external, f32, i64, load_f64, load_i64, load_obj, load_ptr, memcpy,
+    memset, obj, ptr, stack, store_f32, store_f64, store_i64, store_obj, store_ptr, u64,
     void,
 )  # fmt: skip
 from .. import layout
@@ -144,8 +144,11 @@ def run_launches(call: ptr, at: ptr, launches: i64, places: ptr) -> void:
         for n in range(numbers):
             position = load_i64(entry, 8)
             word = load_i64(entry) * 8
-            if load_i64(entry, 16) != 0:
+            if load_i64(entry, 16) == 1:
                 store_f64(words, word, load_f64(call, k.FLOATS + position * 8))
+            elif load_i64(entry, 16) == 2:
+                store_i64(words, word, 0)
+                store_f32(words, word, f32(load_f64(call, k.FLOATS + position * 8)))
             else:
                 store_i64(words, word, load_i64(call, k.INTEGERS + position * 8))
             entry = entry + 24
