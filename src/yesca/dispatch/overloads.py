@@ -81,6 +81,11 @@ def _extreme(name: str) -> Any:
     return function
 
 
+def named(name: str, values: tuple[Any, ...]) -> Any:
+    """Results under PyTorch's names for them."""
+    return TYPES[name](values)
+
+
 def view(self: Any, *size: Any, dtype: DType | None = None, **named: Any) -> Any:
     """The same memory in another shape, or as another dtype.
 
@@ -115,6 +120,6 @@ def _retyped(self: Any, dtype: DType) -> Any:
     return made
 
 
-FUNCTIONS = {"max": _extreme("max"), "min": _extreme("min")}
+FUNCTIONS = {"max": _extreme("max"), "min": _extreme("min"), "named": named}
 #: Methods that one schema cannot say.
 METHODS = {"view": view}

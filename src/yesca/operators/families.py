@@ -6,9 +6,9 @@ import importlib
 
 FAMILIES = (
     "arithmetic", "transcendental", "comparison", "activation", "reduction", "views", "copying",
-    "creation", "indexing", "gathering", "products", "softmax_family", "normalisation",
-    "batch_statistics", "joining", "rearranging", "sorting", "searching", "optimizers", "losses",
-    "classification",
+    "creation", "indexing", "slicing", "gathering", "products", "softmax_family",
+    "normalisation", "batch_statistics", "joining", "rearranging", "sorting", "searching",
+    "optimizers", "losses", "classification",
 )
 _loaded: list[str] = []
 

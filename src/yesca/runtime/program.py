@@ -409,6 +409,15 @@ class Program:
             (word, r.slot, r.beyond * r.spec.dtype.itemsize) for word, r in pointers
         ], numbers, total, grain, name))
 
+    def native(self, name: str, refs: Sequence[Ref], numbers: Sequence[int], total: int,
+               grain: int) -> None:
+        """A launch of a function of `runtime.library`; its words: addresses, then numbers."""
+        from . import library
+
+        if total and self.device is not META:
+            self.raw(library.address(name), [*(0 for _ in refs), *numbers],
+                     list(enumerate(refs)), total, grain, name)
+
     def finish(self) -> Plan:
         """Number the slots: operands, results, temporaries, error cell."""
         results = 1 if self.inplace_target is not None else len(self.results)

@@ -14,7 +14,7 @@ from ...targets.native import (
 )  # fmt: skip
 from .. import layout
 from . import fastkey as k
-from .fastrun import run_compute, run_view
+from .fastrun import may_write, run_compute, run_inplace, run_view
 from .objects import long_from, type_of
 
 unit = Unit("fastcall")
@@ -145,6 +145,10 @@ def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -
         if version == obj(k.none_object):
             return python_twin(operator, number, first, arguments, count, names, 0)
         return run_view(call, plan)
+    if load_i64(plan) == 2:
+        if not may_write(call, plan):
+            return python_twin(operator, number, first, arguments, count, names, 0)
+        return run_inplace(call, plan)
     return run_compute(call, plan)
 
 
