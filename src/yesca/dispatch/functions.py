@@ -75,6 +75,8 @@ def function(name: str) -> Callable[..., Any] | None:
 
 def method(name: str) -> Callable[..., Any] | None:
     """The method of an operator (or its in-place form)."""
+    if name in overloads.METHODS:
+        return overloads.METHODS[name]
     found = record(name)
     if found is not None:
         return _plain(found, method=True) if found.method else None

@@ -27,4 +27,7 @@ def load(name: str) -> None:
 
 def load_all() -> None:
     """Import every family (tests and the documentation want them all)."""
-    load("")
+    for family in FAMILIES:
+        if family not in _loaded:
+            _loaded.append(family)
+            importlib.import_module(f".{family}", __package__)
