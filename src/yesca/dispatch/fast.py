@@ -96,7 +96,10 @@ class _Fast:
         if number >= len(self.directory):
             raise RuntimeError("[fast] the directory of operators is full")
         words = [id(twin), len(record.modes)]
-        for mode, parameter in zip(record.modes, record.schema.parameters, strict=True):
+        for k, (mode, parameter) in enumerate(zip(record.modes, record.schema.parameters,
+                                                  strict=True)):
+            if spread and k == record.spread:
+                mode = "V"
             default = parameter.default
             counts = mode in "TS" and type(default) in (int, float) and not parameter.required
             words += [ord(mode), id(default) if counts else 0]
@@ -113,7 +116,7 @@ class _Fast:
 
     def methods(self, cls: type, wanted: list[tuple[str, Record, Callable[..., Any]]]) -> None:
         """Method descriptors of machine code, all in one module of trampolines."""
-        numbers = [self.operator(record, twin) for _, record, twin in wanted]
+        numbers = [self.operator(record, twin, spread=True) for _, record, twin in wanted]
         key = machine.hash_key("trampolines", *numbers)
 
         def text() -> str:
