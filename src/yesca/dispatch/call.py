@@ -218,12 +218,25 @@ def _execute_view(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], need
 
 
 def _viewed(base: Any, spec: Spec, offset: int) -> Any:
-    made = registry.wrap(base._storage, spec, base._offset + offset)  # type: ignore[misc]
+    start = base._offset + offset
+    if spec.dtype is not base._spec.dtype:
+        start = _rescaled(start, base._spec.dtype, spec.dtype)
+    made = registry.wrap(base._storage, spec, start)  # type: ignore[misc]
     made._version = base._version
     extra = made._extra = Extra()
     extra.base = base if base._extra is None or base._extra.base is None else base._extra.base
     extra.seen = base._version.value if base._version is not None else 0
     return made
+
+
+def _rescaled(start: int, old: DType, new: DType) -> int:
+    """An offset counted in elements of another dtype."""
+    whole, rest = divmod(start * old.itemsize, new.itemsize)
+    if rest:
+        raise RuntimeError(f"self.storage_offset() must be divisible by "
+                           f"{new.itemsize // old.itemsize} to view {old} as {new} (different "
+                           "element sizes), but got " + str(start))
+    return whole
 
 
 def _execute_inplace(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: bool) -> Any:

@@ -170,8 +170,9 @@ class _Fast:
     def block(self, plan: Plan, mask: int) -> list[int] | None:
         """The plan as `fastrun` reads it, or None where it cannot run it."""
         slots = plan.operands + len(plan.results) + len(plan.temporaries)
-        if (plan.inplace or plan.meta or plan.writes or len(plan.views) > 1 or slots >= SLOTS or len(plan.results) > RESULTS
-                or plan.operands > RESULTS or plan.checks > 8
+        if (plan.inplace or plan.meta or plan.writes or len(plan.views) > 1 or plan.rereads
+                or plan.record.schema.results == 0 or slots >= SLOTS
+                or len(plan.results) > RESULTS or plan.operands > RESULTS or plan.checks > 8
                 or any(len(one.words) > WORDS for one in plan.launches)):
             return None
         saved = plan.saves(mask) if plan.differentiable and mask else ()

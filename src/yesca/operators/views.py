@@ -22,8 +22,49 @@ def _view(base: Spec, size: tuple[int, ...]) -> algebra.Strided:
 
 
 _back = {"self": lambda ops, grad, self_spec: ops.reshape(grad, tuple(self_spec.shape))}
-view_ = view("view(Tensor self, int[]... size) -> Tensor", _view, function=False, backward=_back,
-             doc="The same elements in another shape, without a copy.")
+
+
+def _view_program(p: Any, self: Any, size: Any) -> None:
+    if len(size) == 1 and isinstance(size[0], DType):
+        p.alias(self, _reread(self.spec, size[0]), 0)
+        return
+    shape, strides, offset = _view(self.spec, size)
+    p.alias(self, spec(self.spec.dtype, shape, strides, self.spec.device), offset)
+
+
+def _reread(base: Spec, dtype: DType) -> Spec:
+    """The same bytes as another dtype; the last dimension takes the difference in size."""
+    old, new = base.dtype.itemsize, dtype.itemsize
+    shape, strides = tuple(base.shape), base.strides
+    if old == new:
+        return spec(dtype, shape, strides, base.device)
+    if not shape:
+        raise RuntimeError(f"self.dim() cannot be 0 to view {base.dtype} as {dtype} (different "
+                           "element sizes)")
+    if strides[-1] != 1 and shape[-1] != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 to view {base.dtype} as {dtype} (different "
+                           f"element sizes), but got {strides[-1]}")
+    if old > new:
+        times = old // new
+        steps = (*(s * times for s in strides[:-1]), 1)
+        return spec(dtype, (*shape[:-1], shape[-1] * times), steps, base.device)
+    times = new // old
+    if shape[-1] % times:
+        raise RuntimeError(f"self.size(-1) must be divisible by {times} to view {base.dtype} as "
+                           f"{dtype} (different element sizes), but got {shape[-1]}")
+    for d, step in enumerate(strides[:-1]):
+        if step % times:
+            raise RuntimeError(f"self.stride({d}) must be divisible by {times} to view "
+                               f"{base.dtype} as {dtype} (different element sizes), but got "
+                               f"{step}")
+    steps = (*(s // times for s in strides[:-1]), 1)
+    return spec(dtype, (*shape[:-1], shape[-1] // times), steps, base.device)
+
+
+view_ = rows("view(Tensor self, int[]... size) -> Tensor", _view_program, kind="view",
+             function=False, backward=_back,
+             doc="The same elements in another shape (or, given a dtype, its bytes so), without "
+             "a copy.")
 alias = view("alias(Tensor self) -> Tensor",
              lambda base: (tuple(base.shape), base.strides, 0), method=False,
              backward={"self": lambda grad: grad}, doc="The same view once more.")
@@ -282,10 +323,6 @@ def _sum_to(ops: Any, grad: Any, size: tuple[int, ...]) -> Any:
         k + extra for k, s in enumerate(size) if s == 1 and shape[k + extra] != 1)
     made = ops.sum(grad, dims, True) if dims else grad
     return ops.reshape(made, size) if tuple(made.shape) != size else made
-
-
-def _reread(base: Spec, dtype: DType) -> algebra.Strided:
-    return tuple(base.shape), base.strides, 0
 
 
 __all__ = ["algebra"]

@@ -100,6 +100,12 @@ class Plan:
         raise KeyError(slot)
 
     @property
+    def rereads(self) -> bool:
+        """Whether it is a view in a dtype of another size, whose offset counts other elements."""
+        return self.view is not None and \
+            self.view[0].dtype.itemsize != self.operand_spec(0).dtype.itemsize
+
+    @property
     def meta(self) -> bool:
         return bool(self.results) and self.results[0].device is not CPU
 
