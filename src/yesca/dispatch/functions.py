@@ -69,12 +69,14 @@ def function(name: str) -> Callable[..., Any] | None:
     if name.endswith("_") and not name.endswith("__"):
         found = record(name[:-1])
         if found is not None and found.inplace:
-            return _inplace(found, method=False)
+            return _builtin(found, _inplace(found, method=False), name)
     return None
 
 
 def method(name: str) -> Callable[..., Any] | None:
     """The method of an operator (or its in-place form)."""
+    if name in overloads.METHODS:
+        return overloads.METHODS[name]
     found = record(name)
     if found is not None:
         return _plain(found, method=True) if found.method else None
