@@ -186,6 +186,7 @@ class _Fast:
             return None
         slots = plan.operands + len(plan.results) + len(plan.temporaries)
         if (plan.meta or len(plan.views) > 1 or slots >= SLOTS
+                or plan.record.schema.results == 0
                 or len(plan.results) > RESULTS
                 or plan.operands > OPERANDS or plan.checks > 8
                 or any(len(one.words) > WORDS for one in plan.launches)):
