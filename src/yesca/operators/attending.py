@@ -20,11 +20,13 @@ from ..core.views import broadcast_shapes, collapse, dense_order, expand_strides
 from ..loops.ir import Expr, cast, const, coord, fold
 from ..loops.scalar import exp, log, where
 from .kinds import composite, compute_dtype, rows
-from .products import _spoken, _turned
+from .products import spoken, turned
 
 TILE = 1 << 18  # scores in a tile: 1 MiB of float32
 TILES = 256  # more tiles than this make larger ones
 CAUSAL_ROWS = 256  # with a causal mask a tile's later keys are skipped: fewer rows skip more
+SCATTERED = 1 << 14  # scores of heads that lie evenly, below which a launch does too little
+GOALS = ("out", "sums", "dquery", "dkey", "dvalue")  # written, not read
 INFINITY = float("inf")
 
 
@@ -110,11 +112,12 @@ class _Problem:
                     for t in self.tiles()), default=0)
 
 
-def _wide(p: Any, ref: Any, dtype: Any) -> Any:
-    """The operand in the compute dtype."""
-    if ref is None or ref.spec.dtype is dtype or ref.spec.dtype is bool_:
+def _wide(p: Any, ref: Any, dtype: Any, dense: bool = False) -> Any:
+    """The operand in the compute dtype, and row-major if it must be."""
+    kept = ref.spec.dtype is dtype or ref.spec.dtype is bool_
+    if kept and (ref.spec.contiguous or not dense):
         return ref
-    made = p.temporary(tuple(ref.spec.shape), dtype)
+    made = p.temporary(tuple(ref.spec.shape), ref.spec.dtype if kept else dtype)
     p.flat(lambda v: v, [ref], [made])
     return made
 
@@ -124,7 +127,9 @@ def _problem(p: Any, operands: dict[str, Any], mask: Any, causal: bool, scale: f
     q, k, v = (operands[n] for n in ("query", "key", "value"))
     batch = broadcast_shapes(q.spec.shape[:-2], k.spec.shape[:-2], v.spec.shape[:-2])
     length, keys = q.spec.shape[-2], k.spec.shape[-2]
-    refs = {name: _wide(p, ref, wide) for name, ref in operands.items()}
+    dense = _scattered(batch, q, k)
+    refs = {name: _wide(p, ref, wide, dense and name not in GOALS)
+            for name, ref in operands.items()}
     if mask is not None:
         full = (*batch, length, keys)
         steps = expand_strides(mask.spec.shape, mask.spec.strides, full)
@@ -140,6 +145,13 @@ def _problem(p: Any, operands: dict[str, Any], mask: Any, causal: bool, scale: f
                     mask is not None, positions)
 
 
+def _scattered(batch: tuple[int, ...], query: Any, key: Any) -> bool:
+    """Whether batches that do not lie evenly are so small that copies cost less than launches."""
+    length, keys = query.spec.shape[-2], key.spec.shape[-2]
+    sizes = _Batches(batch, {"query": query}).sizes
+    return len(sizes) > 1 and sizes[0] * length * keys < SCATTERED
+
+
 def _room(p: Any, problem: _Problem) -> Any:
     """Memory for the scores of one tile."""
     return p.temporary((problem.largest(),), problem.wide)
@@ -149,7 +161,7 @@ def _scores(p: Any, problem: _Problem, room: Any, tile: _Tile) -> Any:
     """scale * q @ k.T of one tile."""
     b = problem.batches
     made = _shaped(room, tile)
-    p.product(b.tile("query", tile, tile.rows), _turned(b.tile("key", tile, (0, tile.keys))), made,
+    p.product(b.tile("query", tile, tile.rows), turned(b.tile("key", tile, (0, tile.keys))), made,
               alpha=problem.scale)
     return made
 
@@ -197,7 +209,8 @@ def _attention(p: Any, query: Any, key: Any, value: Any, mask: Any, causal: bool
     out = p.result(spec(query.spec.dtype, shape, order, p.device))
     wide = compute_dtype(query.spec.dtype)
     sums = p.result(spec(wide, (*shape[:-1], 1), None, p.device))
-    goal = out if wide is query.spec.dtype else p.temporary(shape, wide)
+    apart = _scattered(batch, query, key) and not out.spec.contiguous
+    goal = out if wide is query.spec.dtype and not apart else p.temporary(shape, wide)
     problem = _problem(p, {**operands, "out": goal, "sums": sums}, mask, causal, scale)
     room = _room(p, problem)
     for tile in problem.tiles():
@@ -270,7 +283,7 @@ def _slopes_of(p: Any, problem: _Problem, tile: _Tile, room: Any, other: Any) ->
     weights = _scores(p, problem, room, tile)
     grad = b.tile("grad", tile, tile.rows)
     slopes = _shaped(other, tile)
-    p.product(grad, _turned(b.tile("value", tile, (0, tile.keys))), slopes)
+    p.product(grad, turned(b.tile("value", tile, (0, tile.keys))), slopes)
     heads, length, keys = weights.spec.shape
     numbers = [b.tile(name, tile, tile.rows) for name in ("sums", "along")]
     numbers = [n.seen(((heads, length), tuple(n.spec.strides[:2]), 0)).as_rows() for n in numbers]
@@ -288,7 +301,7 @@ def _slopes_of(p: Any, problem: _Problem, tile: _Tile, room: Any, other: Any) ->
     for name, left, right, alpha in (("dvalue", weights, grad, 1.0), (
             "dkey", slopes, b.tile("query", tile, tile.rows), problem.scale)):
         goal = b.tile(name, tile, keyed)
-        p.product(_turned(left), right, goal, initial=goal, alpha=alpha)
+        p.product(turned(left), right, goal, initial=goal, alpha=alpha)
     p.product(slopes, b.tile("key", tile, keyed), b.tile("dquery", tile, tile.rows),
               alpha=problem.scale)
 
@@ -367,11 +380,11 @@ def _check(query: Any, key: Any, value: Any, mask: Any, causal: bool) -> None:
             "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
             f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead.")
     if query.dtype is not key.dtype or key.dtype is not value.dtype:
-        q, k, v = (_spoken(_Named(t)) for t in given)
+        q, k, v = (spoken(_Named(t)) for t in given)
         raise RuntimeError("Expected query, key, and value to have the same dtype, but got "
                            f"query.dtype: {q} key.dtype: {k} and value.dtype: {v} instead.")
     if query.dtype.category != FLOATING:
-        raise RuntimeError(f"expected scalar type Float but found {_spoken(_Named(query))}")
+        raise RuntimeError(f"expected scalar type Float but found {spoken(_Named(query))}")
     if mask is None:
         return
     if causal:
@@ -381,8 +394,8 @@ def _check(query: Any, key: Any, value: Any, mask: Any, causal: bool) -> None:
             mask.dtype.name != "float32":
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
-            f"attn_mask.dtype: {_spoken(_Named(mask))} and  query.dtype: "
-            f"{_spoken(_Named(query))} instead.")
+            f"attn_mask.dtype: {spoken(_Named(mask))} and  query.dtype: "
+            f"{spoken(_Named(query))} instead.")
 
 
 def _check_sizes(query: Any, key: Any, value: Any) -> tuple[int, ...]:

@@ -6,9 +6,9 @@ import importlib
 
 FAMILIES = (
     "arithmetic", "transcendental", "comparison", "activation", "reduction", "views", "copying",
-    "creation", "indexing", "gathering", "products", "contraction", "matrix_chains", "attending",
-    "softmax_family", "normalisation", "batch_statistics", "joining", "rearranging", "sorting",
-    "searching", "optimizers", "losses", "classification",
+    "creation", "indexing", "gathering", "products", "adding_products", "contraction",
+    "matrix_chains", "attending", "softmax_family", "normalisation", "batch_statistics", "joining",
+    "rearranging", "sorting", "searching", "optimizers", "losses", "classification",
 )
 _loaded: list[str] = []
 
