@@ -201,3 +201,61 @@ def test_safetensors(tmp_path):
     path.write_bytes(len(header).to_bytes(8, "little") + header + b"\x01\x00")
     with pytest.raises(RuntimeError, match="outside of the file"):
         torch.load(path)
+
+
+def test_settings():
+    from yesca.utils.serialization import config
+
+    serialization = torch.serialization
+    assert serialization.get_crc32_options() and config.save.compute_crc32
+    serialization.set_crc32_options(False)
+    try:
+        assert roundtrip(torch.ones(2)).tolist() == [1, 1]
+    finally:
+        serialization.set_crc32_options(True)
+    with pytest.raises(ValueError, match="set_default_mmap_options"):
+        serialization.set_default_mmap_options(99)
+    with pytest.raises(TypeError):
+        serialization.set_default_load_endianness("little")
+    big = serialization.LoadEndianness.BIG
+    serialization.set_default_load_endianness(big)
+    assert serialization.get_default_load_endianness() is big
+    file = io.BytesIO()
+    torch.save(torch.tensor([1], dtype=torch.int16), file, _disable_byteorder_record=True)
+    file.seek(0)
+    try:
+        assert torch.load(file).tolist() == [256]
+    finally:
+        serialization.set_default_load_endianness(None)
+
+
+def test_tar_of_the_first_releases():
+    import struct
+    import tarfile
+
+    from yesca._checkpoint.saving import StorageTable
+    from yesca._checkpoint.pickling import pickler_class
+    from yesca._checkpoint.storage_types import of_name
+
+    def pickled(*objects):
+        out = io.BytesIO()
+        for obj in objects:
+            pickler_class(pickle, StorageTable(True).persistent_id)(out, protocol=2).dump(obj)
+        return out.getvalue()
+
+    kind = of_name("FloatStorage")
+    storages = pickled(1, (7, "cpu", kind)) + struct.pack("<q4f", 4, 1, 2, 3, 4)
+    storages += pickled([(8, 7, 1, 2)])
+    tensors = pickled(1, (9, 8, "FloatTensor")) + struct.pack("<2i3q", 1, 0, 2, 1, 0)
+    parts = {"storages": storages, "tensors": tensors, "pickle": b"\x80\x02U\x019Q."}
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:", format=tarfile.PAX_FORMAT) as archive:
+        for name, data in parts.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    file.seek(0)
+    assert torch.load(file, weights_only=False).tolist() == [2, 3]
+    file.seek(0)
+    with pytest.raises(RuntimeError, match="legacy .tar format"):
+        torch.load(file)

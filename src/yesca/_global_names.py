@@ -40,13 +40,17 @@ _PLACES: dict[tuple[str, str], str] = {
 }
 #: The attribute that holds the object, where it is not the last part of its name.
 _ATTRIBUTES = {"device": "Device", "dtype": "DType"}
-#: What objects of the rooms are called on disk.
+#: What objects of the rooms are called on disk, by the room's path within the package.
 _ON_DISK = {
-    (f"{PACKAGE}.{place}", _ATTRIBUTES.get(name, name)): (module, name)
+    (place, _ATTRIBUTES.get(name, name)): (module, name)
     for (module, name), place in reversed(_PLACES.items())
 }
 #: Rooms of the engine, which PyTorch has not got: their public names are found in `torch`.
 _ENGINE_ROOMS = {"base", "core", "loops", "passes", "targets", "operators", "runtime", "dispatch"}
+
+
+#: What modules of this package are called: `torch` while a program runs as PyTorch's.
+_ROOTS = {"torch", PACKAGE}
 
 
 def is_torch_module(module: str) -> bool:
@@ -81,14 +85,12 @@ def torch_name(obj: object, name: str | None = None) -> tuple[str, str] | None:
     """(module, name) under which PyTorch knows `obj`; None for what is not this package's."""
     module = getattr(obj, "__module__", None) or ""
     short = name or getattr(obj, "__qualname__", "")
-    known = _ON_DISK.get((module, short))
+    root, _, rest = module.partition(".")
+    if root not in _ROOTS:
+        return None
+    known = _ON_DISK.get((rest, short))
     if known is not None:
         return known
-    if is_torch_module(module):
-        return module, short
-    root, _, rest = module.partition(".")
-    if root != PACKAGE:
-        return None
     parts = rest.split(".") if rest else []
     if parts and (parts[0] in _ENGINE_ROOMS or any(part.startswith("_") for part in parts)):
         return _public_place(obj, parts, short)

@@ -1,4 +1,4 @@
-"""Tensors to pickles and back: reduce, rebuild, deepcopy.
+"""Tensors to pickles and back: reduce and rebuild.
 
 The rebuild functions keep the names and arguments of PyTorch's `torch._utils`, because
 checkpoints call them by those names (`_global_names.py` maps the modules).
@@ -6,7 +6,6 @@ checkpoints call them by those names (`_global_names.py` maps the modules).
 
 from __future__ import annotations
 
-import copy
 import copyreg
 import warnings
 from collections import OrderedDict
@@ -235,58 +234,3 @@ def check_state(state: Any) -> None:
         if wrong:
             raise RuntimeError(f"the state of a saved tensor has {sorted(map(str, wrong))}, which "
                                "is not an attribute that can be set; the file is corrupt")
-
-
-# --- copying ---------------------------------------------------------------------------------
-
-
-def deepcopy_tensor(tensor: Any, memo: dict[int, Any]) -> Any:
-    """`Tensor.__deepcopy__`: a leaf's storage, gradient and attributes, copied once each.
-
-    Views of one storage share one copied storage. Raises RuntimeError for results on the tape.
-    """
-    if not tensor.is_leaf:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-            "protocol at the moment. This one is a result of an operation that is recorded for "
-            "backward; copy tensor.detach() or tensor.clone() instead."
-        )
-    if id(tensor) in memo:
-        return memo[id(tensor)]
-    made = _copied_data(tensor, memo)
-    if tensor.requires_grad:
-        made.requires_grad_()
-    if tensor.grad is not None:
-        made.grad = copy.deepcopy(tensor.grad, memo)
-    for name, value in _slots_of(tensor).items():
-        setattr(made, name, copy.deepcopy(value, memo))
-    attributes = getattr(tensor, "__dict__", None)
-    if attributes:
-        made.__dict__.update(copy.deepcopy(attributes, memo))
-    memo[id(tensor)] = made
-    return made
-
-
-def _copied_data(tensor: Any, memo: dict[int, Any]) -> Any:
-    if tensor.device.type == "meta":
-        made = tensor.detach().clone()
-    else:
-        storage = _copied_storage(tensor.untyped_storage(), memo)
-        made = access.tensor_over(storage, tensor.dtype, tensor.storage_offset(),
-                                  tuple(tensor.size()), tuple(tensor.stride()), False)
-        flags = access.lazy_flags(tensor)
-        if flags.get("conj"):
-            made = made.conj_physical()
-        if flags.get("neg"):
-            made = made.neg()
-    if type(made) is not type(tensor):
-        made = made.as_subclass(type(tensor))
-    return made
-
-
-def _copied_storage(storage: Any, memo: dict[Any, Any]) -> Any:
-    # The entry keeps the original too: its id must not be reused while the memo lives.
-    copies = memo.setdefault("torch", {})
-    if id(storage) not in copies:
-        copies[id(storage)] = (storage.clone(), storage)
-    return copies[id(storage)][0]

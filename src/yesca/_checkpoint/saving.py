@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import pickle
 import struct
 import sys
 from typing import Any
@@ -106,8 +105,3 @@ def check_parent(path: str) -> None:
     parent = os.path.dirname(path)
     if parent and not os.path.isdir(parent):
         raise RuntimeError(f"Parent directory {parent} does not exist.")
-
-
-def default_pickle(pickle_module: Any) -> Any:
-    """`pickle` unless another module was asked for."""
-    return pickle if pickle_module is None else pickle_module

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import struct
-import tarfile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import _storage_access as access
 from .._rebuild import _rebuild_tensor
 from . import loading, restricted
 from .locations import restorer_of
 from .messages import CORRUPT, UNSAFE
+
+if TYPE_CHECKING:
+    import tarfile
 
 
 def is_tar(file: Any) -> bool:
@@ -26,6 +28,8 @@ def load_tar(file: Any, map_location: Any, pickle_module: Any, options: dict[str
     if pickle_module is restricted:
         raise RuntimeError("Cannot use ``weights_only=True`` with files saved in the legacy .tar "
                            f"format. {UNSAFE}")
+    import tarfile  # here, because hardly any program needs it
+
     with tarfile.open(fileobj=file, mode="r:") as archive:
         objects = _read_storages(_member(archive, "storages"), map_location, pickle_module,
                                  options)

@@ -41,10 +41,6 @@ class ZipReader:
         directory = self._find_directory()
         self._records = self._read_directory(*directory)
 
-    def names(self) -> list[str]:
-        """Record names, without the archive's."""
-        return list(self._records)
-
     def has(self, name: str) -> bool:
         """Whether there is such a record."""
         return name in self._records

@@ -190,9 +190,11 @@ def execute(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: boo
     if plan.inplace:
         return _execute_inplace(plan, tensors, scalars, needs)
     storages = _storages(plan, tensors, scalars)
-    wrap = registry.wrap
     for k in plan.writes:
         inplace.bump(tensors[k])
+    if not plan.results:
+        return None
+    wrap = registry.wrap
     results = [wrap(s, spec, 0) for s, spec in zip(storages, plan.results, strict=True)]  # type: ignore[misc]
     if needs and plan.differentiable:
         registry.record_node(plan, tensors, scalars, results)  # type: ignore[misc]
@@ -216,7 +218,14 @@ def _execute_view(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], need
 
 
 def _viewed(base: Any, spec: Spec, offset: int) -> Any:
-    made = registry.wrap(base._storage, spec, base._offset + offset)  # type: ignore[misc]
+    start, old, new = base._offset, base._spec.dtype.itemsize, spec.dtype.itemsize
+    if old != new:  # another dtype over the same bytes
+        start, uneven = divmod(start * old, new)
+        if uneven:
+            raise RuntimeError(f"self.storage_offset() must be divisible by {new // old} to view "
+                               f"{base._spec.dtype} as {spec.dtype} (different element sizes), "
+                               f"but got {base._offset}")
+    made = registry.wrap(base._storage, spec, start + offset)  # type: ignore[misc]
     made._version = base._version
     extra = made._extra = Extra()
     extra.base = base if base._extra is None or base._extra.base is None else base._extra.base

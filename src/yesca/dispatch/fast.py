@@ -18,7 +18,7 @@ from ..core.spec import Size
 from ..core.storage import UntypedStorage
 from ..core.tensor_base import Extra, TensorBase, Version
 from ..operators.record import Record
-from ..runtime import layout, machine, memory, threads, units
+from ..runtime import builtins, layout, machine, memory, threads, units
 from ..runtime.plan import Plan
 from . import call as calls
 from .state import STATE, listeners
@@ -65,13 +65,16 @@ class _Fast:
             fastrun.STORAGE_TYPE: UntypedStorage, fastrun.VERSION_TYPE: Version,
             fastrun.NODE_TYPE: self.types["node"], fastrun.SAVED_TYPE: Saved,
             fastrun.EXTRA_TYPE: Extra, fastrun.CPU: CPU, fastrun.ZERO: 0, fastrun.EMPTY: (),
-            fastrun.FAIL: _fail, fastcall.LEARN: self.learn, fastcall.REFRESH: self.refresh,
+            fastrun.FAIL: _fail, fastrun.CHANGED: raise_changed, fastcall.LEARN: self.learn, fastcall.REFRESH: self.refresh,
         }
         for place, word in words.items():
             self.write(place, word)
         for place, thing in objects.items():
             self.kept.append(thing)
             self.write(place, id(thing))
+        self.restore = builtins.builtin(fastrun.restore, "restore")
+        self.flags = ctypes.c_int64.from_address(self.state + fastcall.FLAGS)
+        self.thread = ctypes.c_int64.from_address(self.state + fastcall.THREAD)
         listeners.append(self.refresh)
         self.refresh()
 
@@ -80,10 +83,10 @@ class _Fast:
 
     def refresh(self) -> None:
         """Copy the running thread's flags to where the builtin reads them."""
-        slow = bool(STATE.levels) or STATE.inference or STATE.anomaly
-        self.write(self.code.FLAGS, (self.code.GRAD_ON if STATE.grad else 0)
-                   | (self.code.SLOW if slow else 0))
-        self.write(self.code.THREAD, 0)
+        state = STATE
+        slow = state.levels or state.inference or state.anomaly
+        self.flags.value = (1 if state.grad else 0) | (2 if slow else 0)
+        self.thread.value = 0
 
     # ---- operators -----------------------------------------------------------------------
 
@@ -93,7 +96,10 @@ class _Fast:
         if number >= len(self.directory):
             raise RuntimeError("[fast] the directory of operators is full")
         words = [id(twin), len(record.modes)]
-        for mode, parameter in zip(record.modes, record.schema.parameters, strict=True):
+        for k, (mode, parameter) in enumerate(zip(record.modes, record.schema.parameters,
+                                                  strict=True)):
+            if spread and k == record.spread:
+                mode = "V"
             default = parameter.default
             counts = mode in "TS" and type(default) in (int, float) and not parameter.required
             words += [ord(mode), id(default) if counts else 0]
@@ -110,7 +116,7 @@ class _Fast:
 
     def methods(self, cls: type, wanted: list[tuple[str, Record, Callable[..., Any]]]) -> None:
         """Method descriptors of machine code, all in one module of trampolines."""
-        numbers = [self.operator(record, twin) for _, record, twin in wanted]
+        numbers = [self.operator(record, twin, spread=True) for _, record, twin in wanted]
         key = machine.hash_key("trampolines", *numbers)
 
         def text() -> str:
@@ -169,15 +175,21 @@ class _Fast:
 
     def block(self, plan: Plan, mask: int) -> list[int] | None:
         """The plan as `fastrun` reads it, or None where it cannot run it."""
+        if plan.inplace and len(plan.results) != 1:
+            return None
         slots = plan.operands + len(plan.results) + len(plan.temporaries)
-        if (plan.inplace or plan.meta or plan.writes or slots >= SLOTS or len(plan.results) > RESULTS
+        if (plan.meta or plan.writes or len(plan.views) > 1 or slots >= SLOTS
+                or len(plan.results) > RESULTS
                 or plan.operands > RESULTS or plan.checks > 8
                 or any(len(one.words) > WORDS for one in plan.launches)):
+            return None
+        if plan.view is not None and \
+                plan.view[0].dtype.itemsize != plan.operand_spec(0).dtype.itemsize:
             return None
         saved = plan.saves(mask) if plan.differentiable and mask else ()
         slow = any(one.total > one.grain for one in plan.launches)
         offset = plan.view[1] if plan.view is not None else int(slow)
-        words = [int(plan.view is not None), plan.operands, len(plan.results),
+        words = [2 if plan.inplace else int(plan.view is not None), plan.operands, len(plan.results),
                  len(plan.temporaries), len(plan.launches), int(plan.differentiable), offset,
                  id(plan), plan.checks, len(saved)]
         words += [plan.operand_spec(k).dtype.itemsize for k in range(plan.operands)]
@@ -194,8 +206,17 @@ class _Fast:
             for entry in one.pointers:
                 words += entry
             for word, position, kind in one.numbers:
-                words += [word, position, int(kind == "f")]
+                words += [word, position, "ifs".index(kind)]
         return words
+
+
+class SavedChanged(RuntimeError):
+    """A saved value was written to; the node that kept it words the error."""
+
+
+def raise_changed(saved: Any) -> None:
+    """What the builtin calls when a version differs."""
+    raise SavedChanged(saved.version)
 
 
 def _fail(plan: Plan, cell: int) -> None:

@@ -10,7 +10,7 @@ from ..operators import families
 from ..operators.record import ALIASES, RECORDS, Record
 from ..operators.schema import binder
 from . import call as calls
-from . import creation, overloads
+from . import creation, foreach, listed, overloads
 
 
 class MemoryFormat:
@@ -30,6 +30,9 @@ class MemoryFormat:
 
 MemoryFormat.__name__ = MemoryFormat.__qualname__ = "memory_format"
 MemoryFormat.__module__ = "torch"
+#: Functions that are no records.
+TABLES: list[dict[str, Callable[..., Any]]] = [
+    creation.FUNCTIONS, overloads.FUNCTIONS, foreach.FUNCTIONS, listed.FUNCTIONS]
 MEMORY_FORMATS = {n: MemoryFormat(n) for n in (
     "preserve_format", "contiguous_format", "channels_last", "channels_last_3d")}
 
@@ -42,7 +45,7 @@ def memory_format(name: str) -> MemoryFormat:
 def names() -> list[str]:
     """All names of operators and other functions."""
     families.load_all()
-    return sorted({*creation.FUNCTIONS, *overloads.FUNCTIONS, *MEMORY_FORMATS, *RECORDS})
+    return sorted({*(n for table in TABLES for n in table), *MEMORY_FORMATS, *RECORDS})
 
 
 def record(name: str) -> Record | None:
@@ -54,7 +57,7 @@ def record(name: str) -> Record | None:
 
 def function(name: str) -> Callable[..., Any] | None:
     """The free function of an operator; `name_` gives the in-place form."""
-    special = creation.FUNCTIONS.get(name) or overloads.FUNCTIONS.get(name)
+    special = next((table[name] for table in TABLES if name in table), None)
     if special is not None:
         return special
     if name in MEMORY_FORMATS:
@@ -66,12 +69,14 @@ def function(name: str) -> Callable[..., Any] | None:
     if name.endswith("_") and not name.endswith("__"):
         found = record(name[:-1])
         if found is not None and found.inplace:
-            return _inplace(found, method=False)
+            return _builtin(found, _inplace(found, method=False), name)
     return None
 
 
 def method(name: str) -> Callable[..., Any] | None:
     """The method of an operator (or its in-place form)."""
+    if name in overloads.METHODS:
+        return overloads.METHODS[name]
     found = record(name)
     if found is not None:
         return _plain(found, method=True) if found.method else None

@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.dtypes import FLOATING, bool_
+from ..core.dtypes import SCALAR_NAMES, bool_
 from ..core.spec import spec
 from ..core.views import broadcast_shapes, expand_strides
-from .kinds import composite, rows
+from ..loops.ir import Expr, cast, const
+from .kinds import composite, compute_dtype, rows
 
 # ---- operands --------------------------------------------------------------------------------
 
@@ -242,8 +243,6 @@ def _check_bmm(a: Any, b: Any) -> None:
 
 
 def _expected(a: Any, b: Any) -> None:
-    from ..core.dtypes import SCALAR_NAMES
-
     if a.spec.dtype is not b.spec.dtype:
         raise RuntimeError(f"expected scalar type {SCALAR_NAMES[a.spec.dtype]} but found "
                            f"{SCALAR_NAMES[b.spec.dtype]}")
@@ -265,15 +264,11 @@ def _check_mv(a: Any, b: Any) -> None:
 
 
 def _three(*refs: Any) -> str:
-    from ..core.dtypes import SCALAR_NAMES
-
     a, b, c = (SCALAR_NAMES[r.spec.dtype] for r in refs)
     return f"{a}, {b}, and {c}"
 
 
 def _check_dot(a: Any, b: Any) -> None:
-    from ..core.dtypes import SCALAR_NAMES
-
     if a.spec.ndim != 1 or b.spec.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.spec.ndim}D and {b.spec.ndim}D "
                            "tensors")
@@ -351,14 +346,12 @@ def _check_linear(input: Any, weight: Any, bias: Any) -> None:
     if bias is None:
         _same(input, weight)
         return
-    from ..core.dtypes import SCALAR_NAMES as names
-
     if input.spec.dtype is not weight.spec.dtype:
         raise RuntimeError("mat1 and mat2 must have the same dtype, but got "
-                           f"{names[input.spec.dtype]} and {names[weight.spec.dtype]}")
+                           f"{SCALAR_NAMES[input.spec.dtype]} and {SCALAR_NAMES[weight.spec.dtype]}")
     if bias.spec.dtype is not input.spec.dtype:
         raise RuntimeError("self and mat2 must have the same dtype, but got "
-                           f"{names[bias.spec.dtype]} and {names[weight.spec.dtype]}")
+                           f"{SCALAR_NAMES[bias.spec.dtype]} and {SCALAR_NAMES[weight.spec.dtype]}")
     _refuse_bool(input, "addmm_impl_cpu_")
 
 
@@ -425,18 +418,16 @@ def _added(p: Any, self: Any, a: Any, b: Any, shape: tuple[int, ...], beta: Any,
 
 
 def _addmm(p: Any, self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> None:
-    from ..core.dtypes import SCALAR_NAMES as names
-
     for ref, name in ((mat1, "mat1"), (mat2, "mat2")):
         if ref.spec.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {ref.spec.ndim}-D tensor")
     _fits(mat1, mat2)
     if mat1.spec.dtype is not mat2.spec.dtype:
         raise RuntimeError("self and mat2 must have the same dtype, but got "
-                           f"{names[mat1.spec.dtype]} and {names[mat2.spec.dtype]}")
+                           f"{SCALAR_NAMES[mat1.spec.dtype]} and {SCALAR_NAMES[mat2.spec.dtype]}")
     if self.spec.dtype is not mat2.spec.dtype:
         raise RuntimeError("self and mat2 must have the same dtype, but got "
-                           f"{names[self.spec.dtype]} and {names[mat2.spec.dtype]}")
+                           f"{SCALAR_NAMES[self.spec.dtype]} and {SCALAR_NAMES[mat2.spec.dtype]}")
     _refuse_bool(mat1, "addmm_impl_cpu_")
     _added(p, self, mat1, mat2, (mat1.spec.shape[0], mat2.spec.shape[1]), beta)
 
@@ -474,15 +465,13 @@ def _addbmm(p: Any, self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) 
 
 
 def _added_batches(self: Any, batch1: Any, batch2: Any) -> tuple[int, ...]:
-    from ..core.dtypes import SCALAR_NAMES as names
-
     if self.spec.dtype is not batch1.spec.dtype or batch1.spec.dtype is not batch2.spec.dtype:
         raise RuntimeError(
             "Input dtypes must be the same, got: input "
             f"{_spoken(self)}, batch1: {_spoken(batch1)}, batch2: {_spoken(batch2)}")
     _check_batches(batch1, batch2)
     if batch1.spec.dtype is bool_:
-        raise NotImplementedError(f"\"baddbmm\" not implemented for '{names[bool_]}'")
+        raise NotImplementedError(f"\"baddbmm\" not implemented for '{SCALAR_NAMES[bool_]}'")
     return batch1.spec.shape[0], batch1.spec.shape[1], batch2.spec.shape[2]
 
 
@@ -541,19 +530,44 @@ composite("outer(Tensor self, Tensor vec2) -> Tensor", _outer, out=True, aliases
           doc="(m,), (n,) give (m, n): all products.")
 
 
-def _addr(ops: Any, self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
-    for value, name in ((vec1, "vec1"), (vec2, "vec2")):
-        if value.dim() != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {value.dim()}-D")
-    made = ops.mul(ops.unsqueeze(vec1, -1), vec2)
-    if alpha != 1:
-        made = ops.mul(made, alpha)
-    if beta == 0:
-        ops.expand(self, tuple(made.shape))
+def _addr(p: Any, self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> None:
+    """beta * self + alpha * vec1 * vec2; if beta is 0, self is not read."""
+    for ref, name in ((vec1, "vec1"), (vec2, "vec2")):
+        if ref.spec.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {ref.spec.ndim}-D")
+    dtype = p.promote([self, vec1, vec2], [])
+    shape = (vec1.spec.shape[0], vec2.spec.shape[0])
+    start = _stretched(self, shape)
+    wide = compute_dtype(dtype)
+
+    def body(a: Expr, b: Expr, *rest: Expr) -> Expr:
+        made = cast(a, wide) * cast(b, wide) if wide is not bool_ else \
+            cast(a, wide) & cast(b, wide)
+        made = _scaled(p, made, alpha)
+        for x in rest:
+            x = _scaled(p, cast(x, wide), beta)
+            made = x | made if wide is bool_ else x + made
         return made
-    start = self if beta == 1 else ops.mul(self, beta)
-    return ops.add(ops.expand(start, tuple(made.shape)), made)
+
+    out = p.result(spec(dtype, shape, None, p.device))
+    p.flat(body, [_column(vec1), _above(vec2), *([start] if beta != 0 else [])], [out])
 
 
-composite("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-          _addr, out=True, doc="beta * self + alpha * outer(vec1, vec2).")
+def _scaled(p: Any, x: Expr, factor: Any) -> Expr:
+    if x.dtype is bool_:
+        return x if factor else const(False, bool_)
+    return x if factor == 1 else x * p.fixed(factor, x.dtype)
+
+
+def _addr_vector(ops: Any, matrix: Any, vector: Any, alpha: Any) -> Any:
+    made = ops.mv(matrix, vector)
+    return made if alpha == 1 else ops.mul(made, alpha)
+
+
+rows("addr(Tensor self, Tensor vec1, Tensor vec2, *, any beta=1, any alpha=1) -> Tensor", _addr,
+     inplace=True, out=True,
+     backward={"self": _start_back,
+               "vec1": lambda ops, grad, vec2, alpha: _addr_vector(ops, grad, vec2, alpha),
+               "vec2": lambda ops, grad, vec1, alpha: _addr_vector(
+                   ops, ops.t(grad), vec1, alpha)},
+     doc="beta * self + alpha * outer(vec1, vec2).")

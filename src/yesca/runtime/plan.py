@@ -64,6 +64,7 @@ class Plan:
     on_check: Any = None  # raises, given the error words
     saved: dict[int, tuple[tuple[bool, int], ...]] = field(default_factory=dict)
     differentiable: bool = False
+    steps: dict[int, Any] = field(default_factory=dict)  # derivative by mask of wanted operands
     native: Any = None  # the builtin's form of this plan
     writes: tuple[int, ...] = ()  # operands that the stages write as well (running statistics)
 

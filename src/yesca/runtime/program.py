@@ -19,7 +19,7 @@ from ..loops.ir import Buffer, Expr, Stage, Store
 from ..loops.printer import operations
 from ..targets.llvm import GENERAL, Variant
 from . import folding, kernels
-from .plan import Launch, Plan
+from .plan import Launch, Plan, number_word
 
 SPECIALISE_FROM = 32768  # elements from which a layout gets its own kernel, at its second use
 NO_ERROR = -(1 << 63)  # the one value that a failed check cannot report: its cell stays 0
@@ -268,6 +268,67 @@ class Program:
             grain = -(-grain // lanes) * lanes
         self._launch(stage, variant, refs, size, inner, sizes, steps, rows, grain)
 
+    def table(self, body: Callable[..., Any], lists: Sequence[Sequence[Ref]],
+              written: Sequence[int]) -> None:
+        """Many tensors in one launch: `body` gets one element of each list and gives the new
+        elements of the lists in `written`. Lists of 0-dim tensors beside larger ones give one
+        value a tensor. Tensors whose strides differ within an index get a launch of their own.
+        """
+        groups: dict[tuple[Any, ...], list[tuple[Ref, ...]]] = {}
+        for entry in zip(*lists, strict=True):
+            main = entry[written[0]].spec
+            single = tuple(r.spec.ndim == 0 and main.numel != 1 for r in entry)
+            alike = main.dense and all(one or (r.spec.strides == main.strides
+                                               and r.spec.shape == main.shape)
+                                       for r, one in zip(entry, single, strict=True))
+            key = (alike, single, *(r.spec.dtype for r in entry))
+            groups.setdefault(key, []).append(entry)
+        for (alike, single, *_), entries in groups.items():
+            if not alike:
+                for entry in entries:
+                    self.flat(body, entry, [entry[k] for k in written])
+                continue
+            self._table(body, [tuple(r.as_rows() if one else r for r, one in
+                                     zip(entry, single, strict=True)) for entry in entries],
+                        written)
+        self.written += [r.slot for k in written for r in lists[k]]
+
+    def _table(self, body: Callable[..., Any], entries: list[tuple[Ref, ...]],
+               written: Sequence[int]) -> None:
+        first = entries[0]
+        stage, refs = self._stage("table", body, first, [first[k] for k in written])
+        words, numbers = self._argument_words(0)
+        chunk = _grain(stage, 1)
+        pointers = []
+        rows = 0
+        for entry in entries:
+            every = [*entry, *(entry[k] for k in written)]
+            count = entry[written[0]].spec.numel
+            for start in range(0, count, chunk):
+                for ref in every:
+                    shift = 0 if ref.row else start * ref.spec.dtype.itemsize
+                    pointers.append((len(words), ref.slot, shift))
+                    words.append(0)
+                words.append(min(chunk, count - start))
+                rows += 1
+        if rows and self.device is not META:
+            address = kernels.address(stage, GENERAL, self.record.name)
+            self._pending.append((address, array("q", words), pointers, tuple(numbers), rows, 1,
+                                  self.record.name))
+
+    def _argument_words(self, first: int) -> tuple[list[int], list[tuple[int, int, str]]]:
+        """The stage's numbers: their words, and which of them come with each call."""
+        words: list[int] = []
+        numbers = []
+        for what, value, dtype in self._slots:
+            kind = "f" if dtype.is_floating_point else "i"
+            if what == "call":
+                numbers.append((first + len(words), value, kind))
+                words.append(0)
+            else:
+                words.append(number_word(value, kind))
+        return words, numbers
+
     def _stage(self, kind: str, body: Callable[..., Any], inputs: Sequence[Ref],
                outputs: Sequence[Ref]) -> tuple[Stage, list[Ref]]:
         self._slots, self._checks = [], []
@@ -295,18 +356,8 @@ class Program:
                 total: int, grain: int) -> None:
         items = [r.spec.dtype.itemsize for r in refs]
         base = len(refs)
-        words = [0] * base
-        numbers = []
-        for slot in self._slots:
-            what, value, dtype = slot
-            kind = "f" if dtype.is_floating_point else "i"
-            if what == "call":
-                numbers.append((len(words), value, kind))
-                words.append(0)
-            else:
-                from .plan import number_word
-
-                words.append(number_word(value, kind))
+        given, numbers = self._argument_words(base)
+        words = [0] * base + given
         words.append(size)
         words += [s * i for s, i in zip(inner, items, strict=True)]
         words.append(len(sizes))
@@ -365,6 +416,15 @@ class Program:
             (word, r.slot, r.beyond * r.spec.dtype.itemsize) for word, r in pointers
         ], numbers, total, grain, name))
 
+    def native(self, name: str, refs: Sequence[Ref], numbers: Sequence[int], total: int,
+               grain: int) -> None:
+        """A launch of a function of `runtime.library`; its words: addresses, then numbers."""
+        from . import library
+
+        if total and self.device is not META:
+            self.raw(library.address(name), [*(0 for _ in refs), *numbers],
+                     list(enumerate(refs)), total, grain, name)
+
     def finish(self) -> Plan:
         """Number the slots: operands, results, temporaries, error cell."""
         results = 1 if self.inplace_target is not None else len(self.results)
@@ -381,7 +441,7 @@ class Program:
         plan = Plan(self.record, self.values, self.operands, tuple(self.results),
                     tuple(self.temporaries), launches, self.views[0] if self.views else None,
                     tuple(self.views), self.inplace_target is not None)
-        plan.writes = tuple(self.written)
+        plan.writes = tuple(dict.fromkeys(self.written))
         if self.raisers:
             raisers = list(self.raisers)
             plan.checks = len(raisers)

@@ -7,8 +7,8 @@ One stage is one function `void symbol(ptr words, i64 lo, i64 hi)`. Its words, 8
 
 flat     [lo, hi) are points; the inner size counts the innermost, contiguous-most dimension
 rows     [lo, hi) are rows; the inner axis is folded, scanned or mapped for each
-table    [lo, hi) are rows of a table: arguments | address of the table; a row holds the pointers
-         and a count of elements (multi-tensor kernels)
+table    [lo, hi) are rows of a table that follows the arguments; a row holds the pointers and a
+         count of elements (multi-tensor kernels)
 
 `Variant` says what the text may assume: nothing ("general", with a fast branch for contiguous
 data), a pattern of inner strides, or "columns": a rows stage whose lanes run over the innermost
@@ -93,7 +93,7 @@ class StageText:
             self.entry.values[Expr_argument(slot, dtype)] = self.argument(base + slot, dtype)
         base += self.arguments
         if stage.kind == "table":
-            self.table = self.word(base, "ptr")
+            self.table = text.let(f"getelementptr i64, ptr %w, i64 {base}")
             return
         self.size = self.word(base)
         self.strides = [self.word(base + 1 + b) for b in range(self.buffers)]

@@ -65,6 +65,7 @@ def _flat_loop(writer: StageText, bases: list[str], start: str, end: str, shift:
             pattern[node.attr] == "0" or not stage.buffers[node.attr].inner)
         if fixed:
             outer.values[node] = writer.load(outer, node)
+    writer.prepare(outer, list(stage.roots()))
 
     def address(index: str) -> Callable[[int], tuple[str, bool]]:
         def of(b: int) -> tuple[str, bool]:

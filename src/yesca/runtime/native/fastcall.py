@@ -14,7 +14,7 @@ from ...targets.native import (
 )  # fmt: skip
 from .. import layout
 from . import fastkey as k
-from .fastrun import run_compute, run_view
+from .fastrun import may_write, run_compute, run_inplace, run_view
 from .objects import long_from, type_of
 
 unit = Unit("fastcall")
@@ -110,8 +110,7 @@ def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -
     flags = load_i64(k.state, FLAGS)
     ahead = i64(0) if first is None else i64(1)
     parameters = load_i64(operator, 8)
-    if not likely(flags & SLOW == 0 and names is None and count + ahead <= parameters
-                  and count < ARGUMENT_LIMIT):
+    if not likely(flags & SLOW == 0 and names is None and count < ARGUMENT_LIMIT):
         return python_twin(operator, number, first, arguments, count, names, 0)
     call = stack(1152, 64)
     store_i64(call, k.LENGTH, 1)
@@ -120,9 +119,13 @@ def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -
     store_i64(call, k.MASK, 0)
     store_i64(call, k.GRAD, flags & GRAD_ON)
     known = True
+    taken = count + ahead
     for index in range(parameters):
         mode = load_i64(operator, 16 + index * 16)
-        if index < count + ahead:
+        if mode == 86 and taken > index:  # V: the rest of the arguments
+            known = k.encode_rest(call, arguments + (index - ahead) * 8, taken - index)
+            taken = index + 1
+        elif index < taken:
             thing = first
             if index >= ahead:
                 thing = load_obj(arguments, (index - ahead) * 8)
@@ -133,6 +136,8 @@ def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -
                 known = k.encode_number(call, standing, type_of(standing))
         if not known:
             return python_twin(operator, number, first, arguments, count, names, 0)
+    if taken > parameters:
+        return python_twin(operator, number, first, arguments, count, names, 0)
     store_i64(call, k.KEY, number | (load_i64(call, k.MASK) << 32))
     plan = find(call)
     if plan is None:
@@ -145,6 +150,10 @@ def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -
         if version == obj(k.none_object):
             return python_twin(operator, number, first, arguments, count, names, 0)
         return run_view(call, plan)
+    if load_i64(plan) == 2:
+        if not may_write(call, plan):
+            return python_twin(operator, number, first, arguments, count, names, 0)
+        return run_inplace(call, plan)
     return run_compute(call, plan)
 
 

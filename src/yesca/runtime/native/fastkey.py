@@ -186,6 +186,21 @@ def encode_static(call: ptr, thing: obj, depth: i64) -> bool_:
 
 
 @unit.function
+def encode_rest(call: ptr, things: ptr, count: i64) -> bool_:
+    """`view(2, 3)`: sizes spread over the arguments, with the key of `view((2, 3))`."""
+    if count == 1 and type_of(load_obj(things)) != obj(long_type):
+        return encode_static(call, load_obj(things), 0)
+    if count > ITEM_LIMIT:
+        return False
+    push(call, 7)
+    push(call, count)
+    for k in range(count):
+        if not encode_static(call, load_obj(things, k * 8), 1):
+            return False
+    return True
+
+
+@unit.function
 def encode_tensors(call: ptr, thing: obj) -> bool_:
     """A list or tuple of tensors."""
     kind = type_of(thing)

@@ -1,0 +1,1 @@
+"""scaled_dot_product_attention: softmax(scale * q @ k.T + mask) @ v."""
