@@ -10,9 +10,9 @@ import math
 from typing import Any
 
 from ..base.errors import type_name
-from ..core.devices import META
+from ..core.devices import META, resolve
 from ..core.dtypes import (
-    COMPLEX, FLOATING, SCALAR_NAMES, DType, bool_, float32, float64, int64,
+    COMPLEX, FLOATING, SCALAR_NAMES, DType, bool_, float32, float64, get_default_dtype, int64,
 )  # fmt: skip
 from ..core.spec import spec
 from ..core.tensor_base import TensorBase
@@ -22,7 +22,7 @@ from ..runtime.generator import Generator
 from ..runtime.plan import new_storage
 from . import random_fills as fills
 from .call import OPERATORS
-from .creation import empty, empty_like, sizes_of
+from .creation import empty, empty_like, full_like, make, sizes_of
 from .state import STATE, set_grad
 
 _MOST_CATEGORIES = 1 << 24
@@ -34,10 +34,14 @@ def _new(name: str, sizes: Any, size: Any, out: Any, dtype: DType | None, layout
     if size is None and not sizes:
         raise TypeError(f"{name}() received an invalid combination of arguments - got (), but "
                         "expected sizes: a tuple of ints, or several ints")
+    if dtype is not None and not isinstance(dtype, DType):
+        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type_name(dtype)}")
     shape = sizes_of(sizes if size is None else (size,), name)
-    if out is None:
-        return empty(shape, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    return _resized(out, shape, dtype)
+    if out is not None:
+        return _resized(out, shape, dtype)
+    if layout is None and not pin_memory:
+        return make(spec(dtype or get_default_dtype(), shape, None, resolve(device)))
+    return empty(shape, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 
 def _resized(out: Any, shape: tuple[int, ...], dtype: DType | None) -> Any:
@@ -50,7 +54,10 @@ def _resized(out: Any, shape: tuple[int, ...], dtype: DType | None) -> Any:
     return out
 
 
-def _finished(tensor: Any, requires_grad: bool) -> Any:
+def _finished(tensor: Any, requires_grad: bool = False, out: Any = None) -> Any:
+    """A new tensor starts at version 0: the draw is not a write that anybody could have missed."""
+    if out is None and tensor._version is not None:
+        tensor._version.value = 0
     return tensor.requires_grad_(True) if requires_grad else tensor
 
 
@@ -68,7 +75,7 @@ def rand(*sizes: Any, size: Any = None, generator: Any = None, names: Any = None
     """
     fills.generator_of("rand", generator)
     made = _new("rand", sizes, size, out, dtype, layout, device, pin_memory)
-    return _finished(fills.uniform_(made, generator=generator), requires_grad)
+    return _finished(fills.uniform_(made, 0, 1, generator=generator), requires_grad, out)
 
 
 def randn(*sizes: Any, size: Any = None, generator: Any = None, names: Any = None,
@@ -83,7 +90,7 @@ def randn(*sizes: Any, size: Any = None, generator: Any = None, names: Any = Non
     """
     fills.generator_of("randn", generator)
     made = _new("randn", sizes, size, out, dtype, layout, device, pin_memory)
-    return _finished(fills.normal_(made, generator=generator), requires_grad)
+    return _finished(fills.normal_(made, generator=generator), requires_grad, out)
 
 
 def _range_and_sizes(args: tuple[Any, ...], low: Any, high: Any, size: Any) -> tuple[Any, ...]:
@@ -121,7 +128,7 @@ def randint(*args: Any, low: Any = None, high: Any = None, size: Any = None,
     low, high, size = _range_and_sizes(args, low, high, size)
     wanted = int64 if dtype is None and out is None else dtype
     made = _new("randint", (), tuple(size), out, wanted, layout, device, pin_memory)
-    return _finished(fills.random_(made, low, high, generator=generator), requires_grad)
+    return _finished(fills.random_(made, low, high, generator=generator), requires_grad, out)
 
 
 def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
@@ -140,7 +147,7 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | N
     wanted = out._spec.dtype if out is not None else dtype or int64
     _check_permutation(wanted, int(n))
     drawn = empty(int(n), dtype=int64, device="cpu" if out is not None else device)
-    fills.fill(drawn, lambda address: draws.permutation(source, address, drawn._spec.numel))
+    fills.fill(drawn, draws.permutation, source, drawn._spec.numel)
     made = drawn if wanted is int64 else drawn.to(wanted)
     if out is not None:
         return _resized(out, (int(n),), dtype).copy_(made)
@@ -212,7 +219,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
                             "float), but expected tensors, or (float mean, float std, tuple of "
                             "ints size)")
         made = _new("normal", (), tuple(size), out, dtype, layout, device, pin_memory)
-        return _finished(fills.normal_(made, mean, std, generator=generator), requires_grad)
+        return _finished(fills.normal_(made, mean, std, generator=generator), requires_grad, out)
     _check_deviation(std)
     specs = [p._spec for p in (mean, std) if isinstance(p, TensorBase)]
     shape = broadcast_shapes(*(s.shape for s in specs))
@@ -220,7 +227,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
         made = empty(shape, dtype=specs[0].dtype, device=specs[0].device)
     else:
         made = _resized(out, tuple(shape), None)
-    return _scaled(made, mean, std, generator)
+    return _finished(_scaled(made, mean, std, generator), out=out)
 
 
 def _check_deviation(std: Any) -> None:
@@ -259,7 +266,9 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None,  # n
         chosen = empty(tuple(made.shape), dtype=made.dtype, device=made.device)
     fills.bernoulli_(chosen, input if p is None else p, generator=generator)
     tape = _constant_of(input)
-    return chosen if isinstance(tape, int) else OPERATORS.add(chosen, tape.detach() - tape)
+    if isinstance(tape, int):
+        return _finished(chosen, out=out)
+    return OPERATORS.add(chosen, tape.detach() - tape)
 
 
 def poisson(input: Any, generator: Any = None) -> Any:  # noqa: A002
@@ -351,14 +360,23 @@ def _with_replacement(source: Generator, chosen: Any, weights: Any, rows: int) -
 
 def _without_replacement(source: Generator, chosen: Any, weights: Any, rows: int) -> None:
     """The largest weights divided by exponential numbers (the exponential race)."""
-    if not (weights.max().item() < math.inf and weights.min().item() >= 0):
+    dtype = weights._spec.dtype
+    double = dtype is float64
+    table = (weights if double else weights.to(float32)).contiguous()
+    categories = table._spec.shape[-1]
+    wrong = draws.check_weights(_address(table), categories, rows, double)
+    if wrong == 1:
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if not bool((weights.sum(-1) > 0).all().item()):
-        raise RuntimeError(_WRONG_WEIGHTS[3])
-    keys = fills.exponential_(empty_like(weights), 1, generator=source)
-    keys = OPERATORS.div(weights, keys).to(float64).contiguous()
-    categories = weights._spec.shape[-1]
-    draws.largest(_address(chosen), chosen._spec.shape[-1], _address(keys), categories, rows)
+    if wrong:
+        raise RuntimeError(_WRONG_WEIGHTS[wrong])
+    times = fills.exponential_(empty_like(weights), 1, generator=source).contiguous()
+    if dtype is not float64 and dtype is not float32:  # quotients are rounded to the dtype
+        times = OPERATORS.div(weights, times).to(float32).contiguous()
+        table = times
+        times = full_like(times, 1)
+    keys = new_storage(8 * rows * categories)
+    draws.race(_address(chosen), chosen._spec.shape[-1], keys._address, _address(table),
+               _address(times), categories, rows, double)
 
 
 # ---- dropout ---------------------------------------------------------------------------------
@@ -368,7 +386,7 @@ def bernoulli_mask(like: Any, p: float, generator: Any = None) -> Any:
 
     `bernoulli_mask(input, 1 - p)` divided by 1 - p is what dropout multiplies its input with.
     """
-    return fills.bernoulli_(empty_like(like.detach()), p, generator=generator)
+    return _finished(fills.bernoulli_(empty_like(like.detach()), p, generator=generator))
 
 
 _SCALE_ALPHA = 1.7580993408473766  # SELU's scale times its alpha

@@ -38,6 +38,8 @@ class _Draws:
         self.permutation = _pair(random.permutation)
         self.poisson = _pair(distributions.poisson)
         self.multinomial = _pair(categories.multinomial)
+        self.check = _pair(categories.check)
+        self.race = _pair(categories.race)
         self.largest = _pair(categories.largest)
         self.kinds = distributions.Kind
 
@@ -140,6 +142,21 @@ def multinomial(generator: Generator, address: int, samples: int, weights: int,
         return int(function(state, address, samples, weights, categories, rows, sums, double))
 
 
-def largest(address: int, samples: int, keys: int, categories: int, rows: int) -> None:
-    """int64 indices (rows, samples) of the largest float64 keys (rows, categories), in order."""
-    _draws().largest[rows * categories > _FEW](address, samples, keys, categories, rows)
+def check_weights(weights: int, categories: int, rows: int, double: bool) -> int:
+    """0 when every row of weights can be drawn from without replacement.
+
+    Otherwise 1: a weight is negative, infinite or NaN; 3: a row is all zero.
+    """
+    function = _draws().check[rows * categories > _FEW]
+    return int(function(weights, categories, rows, double))
+
+
+def race(address: int, samples: int, keys: int, weights: int, times: int, categories: int,
+         rows: int, double: bool) -> None:
+    """int64 categories (rows, samples) that win: the largest weight / time first.
+
+    `times` are exponential numbers, one a weight; `keys` is room for float64 (rows, categories).
+    """
+    large = rows * categories > _FEW
+    _draws().race[large](keys, weights, times, rows * categories, double)
+    _draws().largest[large](address, samples, keys, categories, rows)
