@@ -260,3 +260,14 @@ def test_feature_dropout_drops_channels():
     rows = [set(channel) for sample in y.tolist() for channel in sample]
     assert all(len(values) == 1 for values in rows)
     assert {value for values in rows for value in values} == {0.0, 2.0}
+
+
+def test_rrelu_in_training():
+    x = torch.tensor([-1.0, 2.0, -3.0, 0.0], requires_grad=True)
+    y = drawn("torch.rrelu(x, 0.1, 0.3, True)", x=x)
+    torch.manual_seed(0)
+    first, second = torch.zeros(2, dtype=torch.float64).uniform_(0.1, 0.3).tolist()
+    assert math.isclose(y[0].item(), -first, rel_tol=1e-6) and y[1].item() == 2.0
+    assert math.isclose(y[2].item(), -3 * second, rel_tol=1e-6)
+    y.sum().backward()
+    assert math.isclose(x.grad[2].item(), second, rel_tol=1e-6) and x.grad[1].item() == 1.0

@@ -1,12 +1,11 @@
-"""New random tensors: `rand`, `randn`, `randint`, `randperm`, `normal`, `multinomial`, dropout.
+"""New random tensors: `rand`, `randn`, `randint`, `randperm`, `normal`, `multinomial`.
 
 Numbers are PyTorch's for the same seed. `FUNCTIONS` are the free functions by name, `METHODS` the
-tensor's methods (those in place come from `random_fills.py`).
+tensor's methods (those in place come from `random_fills.py`, dropout and the like from `noise.py`).
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..base.errors import type_name
@@ -20,6 +19,7 @@ from ..core.views import broadcast_shapes
 from ..runtime import draws
 from ..runtime.generator import Generator
 from ..runtime.plan import new_storage
+from . import noise
 from . import random_fills as fills
 from .call import OPERATORS
 from .creation import empty, empty_like, full_like, make, sizes_of
@@ -139,7 +139,7 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | N
     >>> import yesca as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.randperm(4)
-    tensor([2, 0, 1, 3])
+    tensor([0, 1, 3, 2])
     """
     source = fills.generator_of("randperm", generator)
     if not fills._is_whole(n):
@@ -170,6 +170,8 @@ def _like(name: str, other: Any, generator: Any, options: dict[str, Any]) -> Any
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not "
                         f"{type_name(other)}")
     fills.generator_of(name, generator)
+    if not options and other._spec.dense:
+        return make(other._spec)
     return empty_like(other, **options)
 
 
@@ -379,73 +381,19 @@ def _without_replacement(source: Generator, chosen: Any, weights: Any, rows: int
                _address(times), categories, rows, double)
 
 
-# ---- dropout ---------------------------------------------------------------------------------
-
-def bernoulli_mask(like: Any, p: float, generator: Any = None) -> Any:
-    """Ones with the chance p, else zeros, with shape, dtype and strides of another tensor.
-
-    `bernoulli_mask(input, 1 - p)` divided by 1 - p is what dropout multiplies its input with.
-    """
-    return _finished(fills.bernoulli_(empty_like(like.detach()), p, generator=generator))
-
-
-_SCALE_ALPHA = 1.7580993408473766  # SELU's scale times its alpha
-
-
-def _dropped(input: Any, p: float, train: bool, inplace: bool, feature: bool,  # noqa: A002
-             alpha: bool) -> Any:
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
-    if p == 0 or not train or input._spec.numel == 0:
-        return input
-    multiply = OPERATORS.mul_ if inplace else OPERATORS.mul
-    if p == 1:
-        return multiply(input, 0)
-    noise = bernoulli_mask(_channels(input) if feature else input, 1 - p)
-    if not alpha:
-        return multiply(input, OPERATORS.div_(noise, 1 - p))
-    scale = 1 / math.sqrt((_SCALE_ALPHA * _SCALE_ALPHA * p + 1) * (1 - p))
-    shift = OPERATORS.add(noise, -1)
-    shift = OPERATORS.add_(OPERATORS.mul_(shift, _SCALE_ALPHA * scale), _SCALE_ALPHA * scale * p)
-    return OPERATORS.add_(multiply(input, OPERATORS.mul_(noise, scale)), shift)
-
-
-def _channels(input: Any) -> Any:  # noqa: A002
-    """A tensor with one element a channel: (N, C, 1, ...) for an input (N, C, ...)."""
-    made = input._spec
-    if made.ndim < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    shape = (*made.shape[:2], *[1] * (made.ndim - 2))
-    return empty(shape, dtype=made.dtype, device=made.device)
-
-
-def _dropout(name: str, text: str, feature: bool = False, alpha: bool = False) -> None:
-    def plain(input: Any, p: float, train: bool) -> Any:  # noqa: A002
-        return _dropped(input, p, train, False, feature, alpha)
-
-    def in_place(input: Any, p: float, train: bool) -> Any:  # noqa: A002
-        return _dropped(input, p, train, True, feature, alpha)
-
-    for function, full in ((plain, name), (in_place, name + "_")):
-        function.__name__ = function.__qualname__ = full
-        function.__doc__ = text
-        FUNCTIONS[full] = function
-
-
 FUNCTIONS: dict[str, Any] = {
     f.__name__: f for f in (
         rand, randn, randint, randperm, rand_like, randn_like, randint_like, normal, bernoulli,
         poisson, multinomial)
 }
-_dropout("dropout", "Zero each element with the chance p, scale the others by 1 / (1 - p).")
-_dropout("feature_dropout", "Zero whole channels with the chance p.", feature=True)
-_dropout("alpha_dropout", "Dropout that keeps mean and variance of SELU's outputs.", alpha=True)
-_dropout("feature_alpha_dropout", "`alpha_dropout` of whole channels.", feature=True, alpha=True)
+FUNCTIONS.update(noise.FUNCTIONS)
 
 METHODS: dict[str, Any] = {
     **fills.METHODS, "bernoulli": bernoulli, "multinomial": multinomial,
 }
 for _function in (*FUNCTIONS.values(), *METHODS.values()):
     _function.__module__ = "torch"
+
+bernoulli_mask = noise.bernoulli_mask
 
 __all__ = ["FUNCTIONS", "METHODS", "bernoulli_mask"]

@@ -37,6 +37,7 @@ class _Draws:
         self.chances = _pair(distributions.draw_chances)
         self.permutation = _pair(random.permutation)
         self.poisson = _pair(distributions.poisson)
+        self.slopes = _pair(distributions.slopes)
         self.multinomial = _pair(categories.multinomial)
         self.check = _pair(categories.check)
         self.race = _pair(categories.race)
@@ -127,6 +128,15 @@ def poisson(generator: Generator, address: int, rates: int, count: int) -> int:
     state = generator._ready()
     with generator._lock:
         return int(function(state, address, rates, count))
+
+
+def slopes(generator: Generator, address: int, values: int, count: int, low: float,
+           high: float) -> None:
+    """float64: 1 for each positive float64 value, a number of [low, high) for the others."""
+    function = _draws().slopes[count > _FEW]
+    state = generator._ready()
+    with generator._lock:
+        function(state, address, values, count, low, high)
 
 
 def multinomial(generator: Generator, address: int, samples: int, weights: int,
