@@ -81,6 +81,11 @@ def _extreme(name: str) -> Any:
     return function
 
 
+def named_like(made: Any, values: Any) -> Any:
+    """Values under the names that `made` has for its own."""
+    return type(made)(values) if isinstance(made, NamedResult) else values
+
+
 def named(name: str, values: tuple[Any, ...]) -> Any:
     """Results under PyTorch's names for them."""
     return TYPES[name](values)
