@@ -392,6 +392,13 @@ class Program:
                        (x,) if isinstance(x, Ref) else x, tuple(dims),
                        (out,) if isinstance(out, Ref) else out)
 
+    def moments(self, x: Ref, dims: Sequence[int], wide: DType, final: Callable[..., Any],
+                inputs: Sequence[Ref], outs: Sequence[Ref]) -> None:
+        """outs = final(mean, sum of squared differences, *inputs); see `runtime.moments`."""
+        from .moments import moments
+
+        moments(self, x, tuple(dims), wide, final, inputs, outs)
+
     # ---- products ------------------------------------------------------------------------
 
     def product(self, a: Ref, b: Ref, c: Ref, **options: Any) -> None:
