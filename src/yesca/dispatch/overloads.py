@@ -45,6 +45,7 @@ TYPES = {
     for name in ("max", "min", "sort", "topk", "median", "nanmedian", "mode", "kthvalue",
                  "cummax", "cummin")
 }
+TYPES["histogram"] = named_result("histogram", ("hist", "bin_edges"))
 
 
 def _extreme(name: str) -> Any:
