@@ -75,7 +75,7 @@ def _ordered(p: Any, x: Any, outer: list[int], size: int, descending: bool, k: i
         if k is None:
             p.native("sort_words", [keys, spare], [size, 4], lines if size > 1 else 0, grain)
         elif k:
-            p.native("select_words", [keys, spare], [size, 4, k], lines if size > 1 else 0, grain)
+            p.native("select_words", [keys, spare], [size, k], lines if size > 1 else 0, grain)
         return keys, lambda word: cast(word & const(LOW, uint64), int64)
     order, aside = p.temporary(shape, int64), p.temporary(shape, int64)
     p.rows(lambda v: (_key(v, descending), coord("inner")), [x], [keys, order], outer, size)

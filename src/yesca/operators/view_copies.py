@@ -28,8 +28,12 @@ def _copied(name: str) -> Any:
 
 for _name in _NAMES:
     _, _, _rest = RECORDS[_name].text.partition("(")
-    composite(f"{_name}_copy({_rest.replace('...', '')}", _copied(_name), method=False,
+    composite(f"{_name}_copy({_rest.replace('...', '')}", _copied(_name), method=_name == "narrow",
               out="[]" not in _rest.rpartition("->")[2], doc=f"{_name} as a copy.")
+composite("as_strided_copy(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> "
+          "Tensor", lambda ops, self, *rest: ops.clone(
+              ops.as_strided(self, *rest), memory_format=ops.contiguous_format),
+          out=True, method=False, doc="as_strided as a copy.")
 composite("split_copy(Tensor self, int split_size, int dim=0) -> Tensor[]",
           lambda ops, self, split_size, dim: tuple(
               ops.clone(m, memory_format=ops.contiguous_format)
