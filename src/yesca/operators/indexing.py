@@ -10,7 +10,7 @@ from ..core.spec import Spec, spec
 from ..loops import ir
 from ..loops.ir import Expr, cast, const
 from . import places
-from .kinds import composite, rows, view
+from .kinds import composite, compute_dtype, rows, view
 from .views import _part_backward
 
 WIDE_ROWS = 16  # a last dimension of at least this size is copied row by row
@@ -276,7 +276,7 @@ def _positions(p: Any, self: Any, count: int) -> None:
     found = out if ndim == 1 else p.temporary((count,), ir.int64)
 
     def body(value: Expr) -> Any:
-        true = value.ne(0)
+        true = cast(value, compute_dtype(value.dtype)).ne(0)
         place = ir.scan("sum", cast(true, ir.int64)) - 1
         return p.store(ir.coord("inner"), place, true)
 

@@ -288,6 +288,8 @@ def _unfold_back(ops: Any, grad: Any, shape: tuple[int, ...], dim: int, size: in
                  ) -> Any:
     from ..core.spec import contiguous_strides
 
+    if not shape:
+        return ops.reshape(ops.sum(grad), ())
     strides = contiguous_strides(shape)
     d = algebra.wrap_dim(dim, len(shape))
     own = list(strides)
