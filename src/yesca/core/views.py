@@ -48,14 +48,12 @@ def expand_strides(shape: Sequence[int], strides: Sequence[int], target: Sequenc
                    ) -> tuple[int, ...]:
     """Strides for `target`, with 0 where a dimension is new or stretched."""
     missing = len(target) - len(shape)
-    made = [0] * missing
-    for k, (size, step) in enumerate(zip(shape, strides, strict=True)):
-        want = target[missing + k]
+    made = [0] * len(target)
+    for k in range(len(shape) - 1, -1, -1):  # the last dimension that does not fit is named
+        size, want = shape[k], target[missing + k]
         if size == want:
-            made.append(step)
-        elif size == 1:
-            made.append(0)
-        else:
+            made[missing + k] = strides[k]
+        elif size != 1:
             raise RuntimeError(
                 f"The expanded size of the tensor ({want}) must match the existing size ({size}) "
                 f"at non-singleton dimension {missing + k}.  Target sizes: {list(target)}.  "
