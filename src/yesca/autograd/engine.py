@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
+from heapq import heappop, heappush
 from typing import Any
 
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS
 from ..dispatch.state import STATE, set_grad
 from .node import gradient_edge
-
-
-def _dependencies(roots: list[Any]) -> dict[Any, int]:
-    """How many gradients each reachable node waits for."""
-    waiting: dict[Any, int] = {}
-    stack = [r for r in roots if not isinstance(r, TensorBase)]
-    seen = set(stack)
-    while stack:
-        for edge in stack.pop()._edges:
-            if edge is None or isinstance(edge, TensorBase):
-                continue
-            waiting[edge] = waiting.get(edge, 0) + 1
-            if edge not in seen:
-                seen.add(edge)
-                stack.append(edge)
-    return waiting
 
 
 def _needed(roots: list[Any], targets: set[Any]) -> set[Any] | None:
@@ -53,7 +37,12 @@ def _needed(roots: list[Any], targets: set[Any]) -> set[Any] | None:
 
 
 class Run:
-    """One backward pass."""
+    """One backward pass.
+
+    Nodes are visited from the last made to the first. Whatever consumed a node's results was made
+    after it, and a consumer that is still unknown hangs on a node that is later still; so when a
+    node's turn comes, all its gradients have arrived, and nothing needs to be counted.
+    """
 
     def __init__(self, retain: bool, create: bool, targets: dict[tuple[Any, int], int] | None,
                  accumulate: bool) -> None:
@@ -63,51 +52,40 @@ class Run:
         self.found: dict[int, Any] = {}
         self.accumulate = accumulate
         self.pending: dict[Any, list[Any]] = {}
+        self.heap: list[tuple[int, Any]] = []
 
     def start(self, roots: Sequence[Any], grads: Sequence[Any]) -> None:
         """Walk from the roots."""
         edges = [gradient_edge(r) for r in roots]
-        waiting = _dependencies(edges)
-        targets = {k[0] for k in self.targets} if self.targets else set()
-        needed = _needed(edges, targets) if self.targets is not None else None
-        self.heap: list[tuple[int, int, Any]] = []
+        needed = None
+        if self.targets is not None:
+            needed = _needed(edges, {k[0] for k in self.targets})
         for root, edge, grad in zip(roots, edges, grads, strict=True):
             self.send(edge, root._output_nr, grad)
-            if not isinstance(edge, TensorBase) and not waiting.get(edge):
-                self.push(edge)
         before = STATE.grad
         set_grad(self.create)
         try:
-            self.loop(waiting, needed)
+            self.loop(needed)
         finally:
             set_grad(before)
 
-    def push(self, node: Any) -> None:
-        heapq.heappush(self.heap, (-node._sequence, id(node), node))
-
-    def loop(self, waiting: dict[Any, int], needed: set[Any] | None) -> None:
-        heap, pending = self.heap, self.pending
-        done: set[Any] = set()
+    def loop(self, needed: set[Any] | None) -> None:
+        heap, pending, retain, send = self.heap, self.pending, self.retain, self.send
+        plain = self.targets is None and not STATE.anomaly
         while heap:
-            node = heapq.heappop(heap)[2]
-            if node in done:
-                continue
-            done.add(node)
-            grads = pending.pop(node, None)
-            if grads is None or (needed is not None and node not in needed):
-                made: Sequence[Any] = (None,) * len(node._edges)
-            else:
+            node = heappop(heap)[1]
+            grads = pending.pop(node)
+            if plain and node._extra is None:
+                made = node.apply(grads)
+                if not retain:
+                    node.release()
+            elif needed is None or node in needed:
                 made = self.visit(node, grads)
-            for edge, port, grad in zip(node._edges, node._ports, made, strict=True):
-                if edge is None:
-                    continue
-                if grad is not None:
-                    self.send(edge, port, grad)
-                if isinstance(edge, TensorBase):
-                    continue
-                left = waiting[edge] = waiting[edge] - 1
-                if left == 0:
-                    self.push(edge)
+            else:
+                continue
+            for edge, port, grad in zip(node._edges, node._ports, made):
+                if grad is not None and edge is not None:
+                    send(edge, port, grad)
 
     def visit(self, node: Any, grads: list[Any]) -> Sequence[Any]:
         """Hooks, the derivative, hooks."""
@@ -137,7 +115,14 @@ class Run:
             return
         slots = self.pending.get(edge)
         if slots is None:
-            slots = self.pending[edge] = [None] * edge.results()
+            count = edge.results()
+            if count == 1:
+                self.pending[edge] = [grad]
+            else:
+                slots = self.pending[edge] = [None] * count
+                slots[port] = grad
+            heappush(self.heap, (-edge._sequence, edge))
+            return
         slots[port] = grad if slots[port] is None else OPERATORS.add(slots[port], grad)
 
     def leaf(self, tensor: Any, grad: Any) -> None:
@@ -231,7 +216,7 @@ def _root_gradients(tensors: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
         if grad is None:
             if tensor._spec.numel != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            grad = OPERATORS.ones_like(tensor)
+            grad = OPERATORS.filled_like(tensor, None, 1)
         elif tuple(grad._spec.shape) != tuple(tensor._spec.shape):
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[0] has a shape of {grad.shape} and output[0] "

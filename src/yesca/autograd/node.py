@@ -7,10 +7,12 @@ from typing import Any
 from ..core import registry
 from ..core.node_base import NodeBase, Saved
 from ..core.tensor_base import Extra, TensorBase, Version
-from ..dispatch.fast import next_sequence
+from ..dispatch.fast import SavedChanged, next_sequence
+from ..dispatch.state import STATE
 from ..operators.derivatives import backward_record, forward_name, grad_names
 from ..runtime.plan import NUMBER, Plan
 from ..runtime.program import Ref
+from . import steps
 
 class NodeExtra:
     """What few nodes have: hooks, retained gradients of results, metadata, a forward trace."""
@@ -66,6 +68,11 @@ class Node(NodeBase):
                 "graph are freed when you call .backward() or autograd.grad(). Specify "
                 "retain_graph=True if you need to backward through the graph a second time or "
                 "if you need to access saved tensors after calling backward.")
+        if not STATE.grad:
+            try:
+                return steps.step(self._plan, self._mask)(self, grads)  # type: ignore[no-any-return]
+            except SavedChanged:
+                pass  # what follows words the error
         if self._plan.record.kind == "elementwise":
             return _elementwise(self, grads)
         return _formulas(self, grads)
@@ -94,13 +101,14 @@ def record_node(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], result
             ports.append(0)
     node._edges = tuple(edges)
     node._ports = tuple(ports)
+    node._mask = wanted
     node._saved = tuple([save(results[k] if is_result else tensors[k])
                          for is_result, k in plan.saves(wanted)])
     if target is not None:
         rebase(target, node)
         return
-    for k, result in enumerate(results[:plan.record.carriers]):
-        if result._spec.dtype.is_floating_point or result._spec.dtype.is_complex:
+    for k, result in enumerate(results):
+        if plan.carries(k):
             result._node = node
             result._output_nr = k
             result._requires_grad = True
@@ -172,15 +180,10 @@ def _type_name(spec: Any) -> str:
 # ---- derivatives -----------------------------------------------------------------------------
 
 def _wanted(node: Node) -> int:
-    mask = 0
-    for k, edge in enumerate(node._edges):
-        mask |= (1 << k) if edge is not None else 0
-    return mask
+    return node._mask  # type: ignore[no-any-return]
 
 
 def _saved_tensors(node: Node) -> dict[tuple[bool, int], Any]:
-    from ..dispatch.state import STATE
-
     places = node._plan.saves(_wanted(node))
     return {place: restore(node, kept, *place, STATE.grad)
             for place, kept in zip(places, node._saved, strict=True)}
@@ -377,6 +380,7 @@ def rebase(target: Any, node: Node) -> None:
     made._sequence = next_sequence()
     made._saved = ()
     earlier = gradient_edge(base) if base._requires_grad else None
+    made._mask = node._mask
     made._edges = (earlier, *node._edges[1:])
     made._ports = (base._output_nr if base._requires_grad else 0, *node._ports[1:])
     made._view = (target._spec, target._offset - base._offset, base._spec)
@@ -397,6 +401,7 @@ def regenerate(tensor: Any) -> None:
     made._plan, made._scalars, made._extra = None, (), None
     made._sequence = next_sequence()
     made._saved = ()
+    made._mask = 1
     made._edges = (base if base._node is None else base._node,)
     made._ports = (base._output_nr,)
     made._view = (tensor._spec, tensor._offset - base._offset, base._spec)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .dtypes import SCALAR_NAMES, DType
 from .spec import Spec, contiguous_strides
 
 Strided = tuple[tuple[int, ...], tuple[int, ...], int]  # shape, strides, offset
@@ -84,8 +85,6 @@ def expand(base: Spec, sizes: Sequence[int]) -> Strided:
 
 
 def _type_name(base: Spec) -> str:
-    from .dtypes import SCALAR_NAMES
-
     return f"{SCALAR_NAMES[base.dtype]}Tensor"
 
 
@@ -137,6 +136,36 @@ def view_strides(shape: Sequence[int], strides: Sequence[int], target: Sequence[
             return None
         step, run, taken = strides[d - 1], 1, 1
     return tuple(made) if k < 0 else None
+
+
+def retyped(base: Spec, dtype: DType, offset: int) -> Strided:
+    """The same bytes as elements of another dtype; the last dimension shrinks or grows.
+
+    `offset`, in elements of the base, becomes the offset in elements of `dtype`.
+    """
+    shape, strides = tuple(base.shape), base.strides
+    old, new = base.dtype.itemsize, dtype.itemsize
+    if old == new:
+        return shape, strides, offset
+    pair = f"to view {SCALAR_NAMES[base.dtype]} as {SCALAR_NAMES[dtype]} (different element sizes)"
+    if not shape:
+        raise RuntimeError(f"self.dim() cannot be 0 {pair}")
+    if strides[-1] != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 {pair}, but got {strides[-1]}")
+    if old > new:
+        times = old // new
+        return ((*shape[:-1], shape[-1] * times), (*(s * times for s in strides[:-1]), 1),
+                offset * times)
+    times = new // old
+    for name, value in (("size(-1)", shape[-1]), ("storage_offset()", offset)):
+        if value % times:
+            raise RuntimeError(f"self.{name} must be divisible by {times} {pair}, but got {value}")
+    for d, step in enumerate(strides[:-1]):
+        if step % times:
+            raise RuntimeError(f"self.stride({d}) must be divisible by {times} {pair}, "
+                               f"but got {step}")
+    return ((*shape[:-1], shape[-1] // times), (*(s // times for s in strides[:-1]), 1),
+            offset // times)
 
 
 def transpose(base: Spec, a: int, b: int) -> Strided:

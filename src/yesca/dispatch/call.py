@@ -54,7 +54,8 @@ def _through_levels(record: Record, values: tuple[Any, ...], target: Any) -> Any
 def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
     """Run below the levels. `target`: the tensor that takes the result, in place."""
     if record.composite is not None:
-        return record.composite(OPERATORS, *values)
+        made = record.composite(OPERATORS, *values)
+        return made if target is None or made is target else OPERATORS.copy_(target, made)
     key: list[Any] = [target is not None]
     tensors: list[Any] = []
     scalars: list[Any] = []

@@ -25,6 +25,8 @@ listeners: list[Callable[[], None]] = []
 
 def set_grad(enabled: bool) -> None:
     """Switch recording of the tape on this thread."""
+    if STATE.grad is enabled:
+        return
     STATE.grad = enabled
     for listener in listeners:
         listener()

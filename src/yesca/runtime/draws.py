@@ -24,7 +24,7 @@ class _Draws:
     """The loaded functions, each in a pair: with the GIL for few elements, without it for many."""
 
     def __init__(self) -> None:
-        from .native import distributions, normal, random
+        from .native import categories, distributions, normal, random
 
         self.uniform = {
             float32: _pair(random.uniform_f32), float64: _pair(random.uniform_f64),
@@ -37,7 +37,8 @@ class _Draws:
         self.chances = _pair(distributions.draw_chances)
         self.permutation = _pair(random.permutation)
         self.poisson = _pair(distributions.poisson)
-        self.multinomial = _pair(distributions.multinomial)
+        self.multinomial = _pair(categories.multinomial)
+        self.largest = _pair(categories.largest)
         self.kinds = distributions.Kind
 
 
@@ -137,3 +138,8 @@ def multinomial(generator: Generator, address: int, samples: int, weights: int,
     state = generator._ready()
     with generator._lock:
         return int(function(state, address, samples, weights, categories, rows, sums, double))
+
+
+def largest(address: int, samples: int, keys: int, categories: int, rows: int) -> None:
+    """int64 indices (rows, samples) of the largest float64 keys (rows, categories), in order."""
+    _draws().largest[rows * categories > _FEW](address, samples, keys, categories, rows)

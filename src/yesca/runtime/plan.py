@@ -64,6 +64,7 @@ class Plan:
     on_check: Any = None  # raises, given the error words
     saved: dict[int, tuple[tuple[bool, int], ...]] = field(default_factory=dict)
     differentiable: bool = False
+    steps: dict[int, Any] = field(default_factory=dict)  # derivative by mask of wanted operands
     native: Any = None  # the builtin's form of this plan
     writes: tuple[int, ...] = ()  # operands that the stages write as well (running statistics)
 
@@ -98,6 +99,13 @@ class Plan:
                 if type(ref).__name__ == "Ref" and ref.slot == slot:
                     return ref.spec  # type: ignore[no-any-return]
         raise KeyError(slot)
+
+    def carries(self, result: int) -> bool:
+        """Whether gradients flow through this result."""
+        dtype = self.results[result].dtype
+        if self.record.carriers is not None and result >= self.record.carriers:
+            return False
+        return bool(dtype.is_floating_point or dtype.is_complex)
 
     @property
     def meta(self) -> bool:

@@ -385,6 +385,13 @@ class Program:
                        (x,) if isinstance(x, Ref) else x, tuple(dims),
                        (out,) if isinstance(out, Ref) else out)
 
+    def moments(self, x: Ref, dims: Sequence[int], wide: DType, final: Callable[..., Any],
+                inputs: Sequence[Ref], outs: Sequence[Ref]) -> None:
+        """outs = final(mean, sum of squared differences, *inputs); see `runtime.moments`."""
+        from .moments import moments
+
+        moments(self, x, tuple(dims), wide, final, inputs, outs)
+
     # ---- products ------------------------------------------------------------------------
 
     def product(self, a: Ref, b: Ref, c: Ref, **options: Any) -> None:
@@ -408,6 +415,15 @@ class Program:
         self._pending.append((address, array("q", words), [
             (word, r.slot, r.beyond * r.spec.dtype.itemsize) for word, r in pointers
         ], numbers, total, grain, name))
+
+    def native(self, name: str, refs: Sequence[Ref], numbers: Sequence[int], total: int,
+               grain: int) -> None:
+        """A launch of a function of `runtime.library`; its words: addresses, then numbers."""
+        from . import library
+
+        if total and self.device is not META:
+            self.raw(library.address(name), [*(0 for _ in refs), *numbers],
+                     list(enumerate(refs)), total, grain, name)
 
     def finish(self) -> Plan:
         """Number the slots: operands, results, temporaries, error cell."""
