@@ -80,7 +80,7 @@ class _Fast:
 
     def refresh(self) -> None:
         """Copy the running thread's flags to where the builtin reads them."""
-        slow = bool(STATE.levels) or STATE.inference or STATE.anomaly
+        slow = bool(STATE.levels or STATE.saving) or STATE.inference or STATE.anomaly
         self.write(self.code.FLAGS, (self.code.GRAD_ON if STATE.grad else 0)
                    | (self.code.SLOW if slow else 0))
         self.write(self.code.THREAD, 0)
