@@ -7,20 +7,23 @@ import importlib
 import pytest
 from source_tree import sources
 
+import yesca
+
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 WITH_EXAMPLES = [source for source in sources() if ">>> " in source.text]
 NEEDS_TENSORS = {"tensor", "public", "graph", "autograd"}
 
 
 def examples(source, module):
-    """A doctest of each docstring of a file (found in the text: `__module__` may say torch)."""
+    """A doctest of each docstring of a file (read from the text; torch, nn and F are there)."""
     parser = doctest.DocTestParser()
+    names = {"torch": yesca, "nn": yesca.nn, "F": yesca.nn.functional, **vars(module)}
     for node in ast.walk(source.tree):
         text = ast.get_docstring(node) if isinstance(node, DOCUMENTED) else None
         if text and ">>> " in text:
             name = getattr(node, "name", source.module)
             line = getattr(node, "lineno", 1)
-            yield parser.get_doctest(text, dict(vars(module)), name, source.name, line)
+            yield parser.get_doctest(text, dict(names), name, source.name, line)
 
 
 @pytest.mark.parametrize("source", [pytest.param(s, id=s.name) for s in WITH_EXAMPLES])

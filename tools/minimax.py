@@ -3,7 +3,7 @@
 `remez(g, degree, a, b, weight)` gives coefficients (lowest first) with the smallest maximum of
 |weight(x) * (P(x) - g(x))| on [a, b]. `rounded(...)` makes every coefficient a float of `bits`
 bits: one is rounded, the ones above it are fitted again to what is left, and so on; coefficients
-given in `fixed` are taken as they are. Run with a name of `FITS` to print one table, or none for all.
+given in `fixed` are taken as they are.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from .core.storage import EXPORTED, UntypedStorage
 from .core.tensor_base import TensorBase
 from .dispatch import creation
 from .dispatch.call import OPERATORS
+from .dispatch.state import HOOKED_LEAVES
 
 
 class Layout:
@@ -226,6 +227,7 @@ def register_hook(tensor: Any, hook: Callable[[Any], Any]) -> Any:
     if not tensor.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if tensor.is_leaf:
+        HOOKED_LEAVES[:] = [True]
         extra = tensor._more()
         if extra.hooks is None:
             extra.hooks = OrderedDict()
@@ -244,6 +246,7 @@ def register_after(tensor: Any, hook: Callable[[Any], Any]) -> Any:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if tensor._node is not None:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    HOOKED_LEAVES[:] = [True]
     extra = tensor._more()
     if extra.after is None:
         extra.after = OrderedDict()

@@ -322,6 +322,13 @@ def install_builtins(cls: Any, node: type) -> None:
         twin = cls.__dict__.get(attribute)
         if found is not None and found.composite is None and twin is not None:
             wanted.append((attribute, found, twin))
+    for python in ("add", "sub", "mul", "truediv"):
+        found = record({"truediv": "div"}.get(python, python))
+        wanted.append((f"__i{python}__", found, cls.__dict__[f"__i{python}__"]))
+    for name in ("add", "sub", "mul", "div", "fill", "relu", "clamp", "copy"):
+        found = record(name)
+        twin = cls.__dict__.get(f"{name}_") or functions.method(f"{name}_")
+        wanted.append((f"{name}_", found, twin))
     for name in _METHODS:
         found = record(name)
         if found is not None and found.composite is None and found.method:

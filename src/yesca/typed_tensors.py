@@ -34,7 +34,7 @@ class tensortype(type):
         return (
             isinstance(instance, Tensor)
             and instance.dtype is cls.dtype
-            and instance.device.type == "cpu"
+            and str(instance.device).startswith("cpu")
         )
 
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
@@ -52,8 +52,10 @@ def legacy_new(dtype: DType, args: tuple[Any, ...]) -> Tensor:
     Nothing gives an empty tensor; sizes (or one `Size`) an uninitialised one; a tensor of this
     dtype itself, as an alias; a storage a tensor over it; any other sequence its elements.
     """
-    from . import functional as ops
+    from . import functional
     from ._tensor import Tensor
+
+    ops: Any = functional  # its functions are made from the records when they are asked for
 
     if not args:
         return ops.empty((0,), dtype=dtype)

@@ -12,7 +12,8 @@ TEXT = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
 def blocks(language):
     """The fenced blocks of a language ("" for plain ones)."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    fences = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    return [text for name, text in fences if name == language]
 
 
 def commands():

@@ -33,7 +33,10 @@ ENGINE: dict[str, str] = {
     "graph": "base core loops passes targets operators runtime dispatch autograd tensor",
 }
 #: Files beside the rooms that belong to the row of `_tensor.py` and `functional.py`.
-TENSOR_FILES = ("_tensor", "functional", "_printing", "_rebuild", "_storage_access")
+TENSOR_FILES = (
+    "_tensor", "_tensor_methods", "_access", "_indexing", "_printing", "_rebuild",
+    "_storage_access", "functional",
+)
 #: Files that may know every room: the package's names and the runner.
 TOP = ("__init__", "__main__", "_names", "_runner")
 

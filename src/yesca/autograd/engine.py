@@ -1,41 +1,22 @@
 """The engine: walks the tape from results to leaves, iteratively, in reverse creation order.
 
-A node runs once all gradients of its results have arrived; a leaf counts as a node that runs as
-soon as it can. At each node, in this order: hooks of its result tensors, `retain_grad`, what
-`grad()` collects, hooks before the node, its derivative, hooks after it.
+At each node, in this order: hooks of its result tensors, `retain_grad`, what `grad()` collects,
+hooks before the node, its derivative, hooks after it.
 """
 
 from __future__ import annotations
 
-import heapq
 import sys
 from collections.abc import Sequence
+from heapq import heappop, heappush
 from typing import Any
 
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS
-from ..dispatch.state import STATE, set_grad
+from ..dispatch.state import HOOKED_LEAVES, STATE, set_grad
 from .function import FunctionNode, fitted
 
 Edge = tuple[Any, int]
-
-
-def _dependencies(roots: Sequence[Any]) -> dict[Any, int]:
-    """How many gradients each reachable node or leaf waits for."""
-    waiting: dict[Any, int] = dict.fromkeys(roots, 0)
-    stack = [r for r in waiting if not isinstance(r, TensorBase)]
-    while stack:
-        for edge in stack.pop()._edges:
-            if edge is None:
-                continue
-            seen = waiting.get(edge)
-            if seen is None:
-                waiting[edge] = 1
-                if not isinstance(edge, TensorBase):
-                    stack.append(edge)
-            else:
-                waiting[edge] = seen + 1
-    return waiting
 
 
 def _needed(roots: Sequence[Any], targets: set[Any]) -> set[Any]:
@@ -56,8 +37,32 @@ def _needed(roots: Sequence[Any], targets: set[Any]) -> set[Any]:
     return useful
 
 
+def _hooked_leaves(roots: Sequence[Any]) -> dict[Any, int]:
+    """How many gradients each reachable leaf with hooks waits for: they see the whole sum."""
+    found: dict[Any, int] = {}
+    seen: set[Any] = set()
+    stack: list[Sequence[Any]] = [roots]
+    while stack:
+        for edge in stack.pop():
+            if edge is None:
+                continue
+            if isinstance(edge, TensorBase):
+                extra = edge._extra
+                if extra is not None and (extra.hooks or extra.after):
+                    found[edge] = found.get(edge, 0) + 1
+            elif edge not in seen:
+                seen.add(edge)
+                stack.append(edge._edges)
+    return found
+
+
 class Run:
     """One backward pass.
+
+    Nodes are visited from the last made to the first. Whatever consumed a node's results was made
+    after it, and a consumer that is still unknown hangs on a node that is later still; so when a
+    node's turn comes, all its gradients have arrived, and nothing needs to be counted. Only leaves
+    with hooks are: a hook sees the sum, as soon as it is complete.
 
     targets     for `grad()`: (node or leaf, result number) -> positions among its inputs
     accumulate  whether leaves take their gradient (only targets, if there are any)
@@ -69,66 +74,63 @@ class Run:
         self.targets, self.accumulate = targets, accumulate
         self.found: dict[int, Any] = {}
         self.pending: dict[Any, list[Any]] = {}
-        self.heap: list[tuple[int, int, Any]] = []
+        self.heap: list[tuple[int, Any]] = []
+        self.waiting: dict[Any, int] | None = None
 
     def start(self, edges: Sequence[Edge], grads: list[Any]) -> None:
         """Walk from the roots; `grads` is emptied, so that nothing is kept longer than needed."""
-        roots = list(dict.fromkeys([e for e, _ in edges]))
-        self.waiting = _dependencies(roots)
-        self.needed = None
+        roots = [e for e, _ in edges]
+        if HOOKED_LEAVES:
+            self.waiting = _hooked_leaves(roots) or None
+        needed = None
         if self.targets is not None:
-            self.needed = _needed(roots, {e for e, _ in self.targets})
-        for (edge, port), k in zip(edges, range(len(grads)), strict=True):
-            self.send(edge, port, grads[k])
-        grads.clear()
-        for edge in roots:
-            if not self.waiting[edge]:
-                self.push(edge)
+            needed = _needed(roots, {e for e, _ in self.targets})
+        grads.reverse()
+        for edge, port in edges:
+            if isinstance(edge, TensorBase):
+                self.send_leaf(edge, grads)
+            else:
+                self.send(edge, port, grads.pop())
         before = STATE.grad
         set_grad(self.create)
         try:
-            self.loop()
+            self.loop(needed)
+            for leaf in [e for e in self.pending if isinstance(e, TensorBase)]:
+                self.leaf(leaf, self.pending.pop(leaf))
         finally:
             set_grad(before)
 
-    def push(self, node: Any) -> None:
-        order = -sys.maxsize if isinstance(node, TensorBase) else -node._sequence
-        heapq.heappush(self.heap, (order, id(node), node))
-
-    def loop(self) -> None:
-        heap, pending = self.heap, self.pending
+    def loop(self, needed: set[Any] | None) -> None:
+        heap, pending, retain, send = self.heap, self.pending, self.retain, self.send
+        plain = self.targets is None and not STATE.anomaly
         while heap:
-            node = heapq.heappop(heap)[2]
-            if isinstance(node, TensorBase):
-                if node in pending:
-                    self.leaf(node, pending.pop(node))
-                continue
-            if node in pending:
-                self.spread(node, self.visit(node, pending.pop(node)))
+            node = heappop(heap)[1]
+            if plain and node._extra is None:
+                made = node.apply(pending.pop(node))
+                if not retain:
+                    node.release()
             else:
-                self.spread(node, (None,) * len(node._edges))
+                made = self.visit(node, pending.pop(node), needed is None or node in needed)
+            box = [*made]
+            del made
+            box.reverse()
+            for edge, port in zip(node._edges, node._ports):  # noqa: B905 - as many as gradients
+                if edge is None:
+                    box.pop()
+                elif isinstance(edge, TensorBase):
+                    self.send_leaf(edge, box)
+                else:
+                    send(edge, port, box.pop())
 
-    def spread(self, node: Any, made: Sequence[Any]) -> None:
-        """Hand the gradients that a node made to where they go."""
-        waiting = self.waiting
-        for edge, port, grad in zip(node._edges, node._ports, made, strict=True):
-            if edge is None:
-                continue
-            if grad is not None:
-                self.send(edge, port, grad)
-            left = waiting[edge] = waiting[edge] - 1
-            if not left:
-                self.push(edge)
-
-    def visit(self, node: Any, grads: list[Any]) -> Sequence[Any]:
+    def visit(self, node: Any, grads: list[Any], needed: bool) -> Sequence[Any]:
         """Hooks, what is collected, the derivative, hooks."""
         extra = node._extra
         if extra is not None and (extra.tensor_hooks or extra.retained):
             _tensor_hooks(extra, grads)
-        if self.targets is not None:
+        if self.targets is not None and not self.accumulate:
             self.collect(node, grads)
-            if node not in self.needed:  # type: ignore[operator]
-                return (None,) * len(node._edges)
+        if not needed:
+            return (None,) * len(node._edges)
         if extra is not None and extra.pre_hooks:
             grads = _pre_hooks(extra, grads)
         if STATE.anomaly:
@@ -147,28 +149,57 @@ class Run:
         """Keep what `grad()` was asked for."""
         for port, grad in enumerate(grads):
             for place in self.targets.get((node, port), ()):  # type: ignore[union-attr]
-                self.found[place] = grad
+                old = self.found.get(place)
+                self.found[place] = grad if old is None else OPERATORS.add(old, grad)
 
     def send(self, edge: Any, port: int, grad: Any) -> None:
-        """Add a gradient to what a node or leaf has got so far."""
+        """Add a gradient to what a node has got so far."""
+        if grad is None:
+            return
         slots = self.pending.get(edge)
         if slots is None:
-            count = 1 if isinstance(edge, TensorBase) else edge.results()
-            slots = self.pending[edge] = [None] * count
-        before = slots[port]
-        slots[port] = grad if before is None else OPERATORS.add(before, grad)
+            count = edge.results()
+            if count == 1:
+                self.pending[edge] = [grad]
+            else:
+                slots = self.pending[edge] = [None] * count
+                slots[port] = grad
+            heappush(self.heap, (-edge._sequence, edge))
+            return
+        slots[port] = grad if slots[port] is None else OPERATORS.add(slots[port], grad)
 
-    def leaf(self, tensor: Any, slots: list[Any]) -> None:
-        """Hooks, then accumulate into `.grad` or collect."""
+    def send_leaf(self, tensor: Any, box: list[Any]) -> None:
+        """A leaf without hooks takes each gradient at once, one with hooks the sum.
+
+        The gradient is the last of the box: nothing else shall hold it when the leaf takes it.
+        """
+        waiting = self.waiting
+        if waiting is None or tensor not in waiting:
+            self.leaf(tensor, box)
+            return
+        grad = box.pop()
+        slots = self.pending.setdefault(tensor, [None])
+        if grad is not None:
+            slots[0] = grad if slots[0] is None else OPERATORS.add(slots[0], grad)
+        waiting[tensor] -= 1
+        if not waiting[tensor]:
+            self.leaf(tensor, self.pending.pop(tensor))
+
+    def leaf(self, tensor: Any, box: list[Any]) -> None:
+        """Hooks, then accumulate the box's last gradient into `.grad`, or collect it."""
+        if box[-1] is None:
+            box.pop()
+            return
         extra = tensor._extra
         if extra is not None and extra.hooks:
-            slots[0] = _call_hooks(extra.hooks, slots[0])
+            box[-1] = _call_hooks(extra.hooks, box[-1])
         wanted = self.targets is None or (tensor, 0) in self.targets
         if not self.accumulate or not wanted:
+            grad = box.pop()
             if wanted:
-                self.collect(tensor, slots)
+                self.collect(tensor, (grad,))
             return
-        accumulate(tensor, slots, self.create)
+        accumulate(tensor, box, self.create)
         if extra is not None and extra.after:
             for hook in list(extra.after.values()):
                 hook(tensor)
@@ -177,8 +208,6 @@ class Run:
 def accumulate(tensor: Any, box: list[Any], create: bool) -> None:
     """`tensor.grad += box.pop()`, in place unless a graph of the gradient is wanted."""
     grad = box.pop()
-    if grad is None:
-        return
     spec = tensor._spec
     if grad._spec.shape != spec.shape:
         raise RuntimeError(

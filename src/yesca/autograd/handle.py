@@ -9,6 +9,7 @@ from typing import Any
 
 from ..base.handles import register
 from ..core.tensor_base import TensorBase
+from ..dispatch.state import HOOKED_LEAVES
 from .function import FunctionNode, HandleMethods
 from .inplace import gradient_edge
 from .node import Node
@@ -80,6 +81,7 @@ class LeafHandle(GradFn):
         return self._leaf_hook("hooks", one)
 
     def _leaf_hook(self, kind: str, hook: Callable[..., Any]) -> Any:
+        HOOKED_LEAVES[:] = [True]
         extra = self.node._more()
         if getattr(extra, kind) is None:
             setattr(extra, kind, OrderedDict())
@@ -94,9 +96,8 @@ def _saved(node: Any, name: str) -> Any:
     plan = node._plan
     if plan is None:
         raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{name}'")
-    wanted = sum(1 << k for k, edge in enumerate(node._edges) if edge is not None)
     names = [q.name for q in plan.record.schema.parameters]
-    for k, (is_result, slot) in enumerate(plan.saves(wanted)):
+    for k, (is_result, slot) in enumerate(plan.saves(node._mask)):
         shown = "result" if is_result else next(
             n for n, v in zip(names, plan.values, strict=True)
             if getattr(v, "slot", None) == slot)

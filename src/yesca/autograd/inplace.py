@@ -23,7 +23,7 @@ class OwnNode(Node):
 
     def __init__(self, edges: tuple[Any, ...], ports: tuple[int, ...]) -> None:
         self._plan, self._scalars, self._extra, self._saved = None, (), None, ()
-        self._sequence = next_sequence()
+        self._sequence, self._mask = next_sequence(), 0
         self._edges, self._ports = edges, ports
 
     def name(self) -> str:

@@ -6,9 +6,12 @@ from collections import OrderedDict
 from typing import Any
 
 from ..core.node_base import NodeBase
+from ..dispatch.fast import SavedChanged
+from ..dispatch.state import STATE
 from ..operators.derivatives import backward_record, forward_name, grad_names
 from ..runtime.plan import NUMBER, Plan
 from ..runtime.program import Ref
+from . import steps
 from .saved import FREED, restore
 
 
@@ -81,9 +84,29 @@ class Node(NodeBase):
         """Gradients of the tensor arguments from those of the results (None: no gradient)."""
         if self._saved is None:
             raise RuntimeError(FREED)
+        if not STATE.grad:
+            try:
+                return steps.step(self._plan, self._mask)(self, grads)  # type: ignore[no-any-return]
+            except SavedChanged:
+                pass  # what follows words the error
+        return self.walk(grads)
+
+    def walk(self, grads: list[Any]) -> list[Any]:
+        """`apply` by a walk over the record, which may itself be recorded."""
         if self._plan.record.kind == "elementwise":
             return _elementwise(self, grads)
         return _formulas(self, grads)
+
+
+class PackedNode(Node):
+    """A node whose saved values went through hooks: they are unpacked one by one."""
+
+    __slots__ = ()
+
+    def apply(self, grads: list[Any]) -> list[Any]:
+        if self._saved is None:
+            raise RuntimeError(FREED)
+        return self.walk(grads)
 
 
 Node.__module__ = "torch.autograd.graph"
@@ -91,17 +114,8 @@ Node.__module__ = "torch.autograd.graph"
 
 # ---- derivatives -----------------------------------------------------------------------------
 
-def _wanted(node: Node) -> int:
-    mask = 0
-    for k, edge in enumerate(node._edges):
-        mask |= (1 << k) if edge is not None else 0
-    return mask
-
-
 def _saved_tensors(node: Node) -> dict[tuple[bool, int], Any]:
-    from ..dispatch.state import STATE
-
-    places = node._plan.saves(_wanted(node))
+    places = node._plan.saves(node._mask)
     return {place: restore(node, kept, *place, STATE.grad)
             for place, kept in zip(places, node._saved, strict=True)}
 
@@ -182,6 +196,8 @@ def _formulas(node: Node, grads: list[Any]) -> list[Any]:
         if isinstance(key, str):
             results = (results,)
         for own, result in zip(slots, results, strict=True):
+            if not own:  # the argument was None
+                continue
             several = result if isinstance(result, (tuple, list)) else (result,)
             for s, one in zip(own, several, strict=True):
                 if node._edges[s] is not None:
@@ -211,8 +227,7 @@ def _environment(node: Node, grads: list[Any], operators: Any) -> dict[str, Any]
         if value is NUMBER:
             found[name] = next(scalars)
         elif isinstance(value, Ref):
-            if name != "grad":  # an argument of this name is never kept: `grad` is the gradient
-                found[name] = saved.get((False, value.slot))
+            found[name] = saved.get((False, value.slot))
             found[f"{name}_spec"] = value.spec
         elif isinstance(value, tuple) and value and isinstance(value[0], Ref):
             found[name] = tuple(saved.get((False, r.slot)) for r in value)
@@ -220,4 +235,5 @@ def _environment(node: Node, grads: list[Any], operators: Any) -> dict[str, Any]
         else:
             found[name] = value
             found[f"{name}_spec"] = None
+    found["grad"] = grads[0]  # also where an argument has that name
     return found

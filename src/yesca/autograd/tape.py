@@ -9,14 +9,14 @@ from ..dispatch.fast import next_sequence
 from ..dispatch.state import STATE
 from ..runtime.plan import Plan
 from .inplace import gradient_edge, rebase
-from .node import Node
+from .node import Node, PackedNode
 from .saved import save
 
 
 def record_node(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], results: list[Any],
                 target: Any = None) -> None:
     """Put a call on the tape. `target`: the tensor that an in-place call wrote."""
-    node = Node()
+    node = PackedNode() if STATE.saving else Node()
     node._plan = plan
     node._scalars = scalars
     node._extra = None
@@ -33,6 +33,7 @@ def record_node(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], result
     node._sequence = next_sequence()
     node._edges = tuple(edges)
     node._ports = tuple(ports)
+    node._mask = wanted
     node._saved = ()
     if STATE.anomaly:
         from .anomaly_mode import remember
@@ -42,16 +43,16 @@ def record_node(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], result
         rebase(target, node)
         _outdate(tensors[1:], target)
     else:
-        _place(node, results)
+        _place(node, plan, results)
     node._saved = tuple([save(results[k] if is_result else tensors[k])
                          for is_result, k in plan.saves(wanted)])
     if target is not None and not STATE.saving:
         _spoil(node, plan.saves(wanted), tensors, target)
 
 
-def _place(node: Node, results: list[Any]) -> None:
+def _place(node: Node, plan: Plan, results: list[Any]) -> None:
     for k, result in enumerate(results):
-        if result._spec.dtype.is_floating_point or result._spec.dtype.is_complex:
+        if plan.carries(k):
             result._node = node
             result._output_nr = k
             result._requires_grad = True

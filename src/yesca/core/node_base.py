@@ -10,12 +10,13 @@ class NodeBase:
     _scalars   the call's run-time numbers, in order
     _edges     tuple: per tensor the node or leaf that it came from, or None
     _ports     tuple: per tensor which result of that node it was
+    _mask      bit k: tensor argument k wants a gradient
     _saved     tuple of Saved, or None once they were freed
     _sequence  number in creation order: backward goes from high to low
     _extra     None, or the rare rest: hooks, metadata, anomaly trace, retained outputs
     """
 
-    __slots__ = ("_plan", "_scalars", "_edges", "_ports", "_saved", "_sequence", "_extra",
+    __slots__ = ("_plan", "_scalars", "_edges", "_ports", "_mask", "_saved", "_sequence", "_extra",
                  "__weakref__")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .dtypes import SCALAR_NAMES, DType
 from .spec import Spec, contiguous_strides
 
 Strided = tuple[tuple[int, ...], tuple[int, ...], int]  # shape, strides, offset
@@ -86,8 +87,6 @@ def expand(base: Spec, sizes: Sequence[int]) -> Strided:
 
 
 def _type_name(base: Spec) -> str:
-    from .dtypes import SCALAR_NAMES
-
     return f"{SCALAR_NAMES[base.dtype]}Tensor"
 
 
@@ -139,6 +138,36 @@ def view_strides(shape: Sequence[int], strides: Sequence[int], target: Sequence[
             return None
         step, run, taken = strides[d - 1], 1, 1
     return tuple(made) if k < 0 else None
+
+
+def retyped(base: Spec, dtype: DType, offset: int) -> Strided:
+    """The same bytes as elements of another dtype; the last dimension shrinks or grows.
+
+    `offset`, in elements of the base, becomes the offset in elements of `dtype`.
+    """
+    shape, strides = tuple(base.shape), base.strides
+    old, new = base.dtype.itemsize, dtype.itemsize
+    if old == new:
+        return shape, strides, offset
+    pair = f"to view {SCALAR_NAMES[base.dtype]} as {SCALAR_NAMES[dtype]} (different element sizes)"
+    if not shape:
+        raise RuntimeError(f"self.dim() cannot be 0 {pair}")
+    if strides[-1] != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 {pair}, but got {strides[-1]}")
+    if old > new:
+        times = old // new
+        return ((*shape[:-1], shape[-1] * times), (*(s * times for s in strides[:-1]), 1),
+                offset * times)
+    times = new // old
+    for name, value in (("size(-1)", shape[-1]), ("storage_offset()", offset)):
+        if value % times:
+            raise RuntimeError(f"self.{name} must be divisible by {times} {pair}, but got {value}")
+    for d, step in enumerate(strides[:-1]):
+        if step % times:
+            raise RuntimeError(f"self.stride({d}) must be divisible by {times} {pair}, "
+                               f"but got {step}")
+    return ((*shape[:-1], shape[-1] // times), (*(s // times for s in strides[:-1]), 1),
+            offset // times)
 
 
 def transpose(base: Spec, a: int, b: int) -> Strided:
@@ -280,6 +309,13 @@ def collapse(shape: Sequence[int], strides: Sequence[Sequence[int]]
         for own, mine in zip(strides, steps, strict=True):
             mine.append(own[d])
     return sizes, steps
+
+
+def storage_order(shape: tuple[int, ...], strides: Sequence[int]) -> list[int]:
+    """Dimensions from outermost to innermost in memory (stable)."""
+    return sorted(range(len(shape)), key=lambda d: -strides[d] if shape[d] != 1 else 0) \
+        if any(strides[d] < strides[d + 1] for d in range(len(shape) - 1)) \
+        else list(range(len(shape)))
 
 
 def dense_order(specs: Sequence[Spec], shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -54,7 +54,8 @@ def _through_levels(record: Record, values: tuple[Any, ...], target: Any) -> Any
 def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
     """Run below the levels. `target`: the tensor that takes the result, in place."""
     if record.composite is not None:
-        return record.composite(OPERATORS, *values)
+        made = record.composite(OPERATORS, *values)
+        return made if target is None or made is target else OPERATORS.copy_(target, made)
     key: list[Any] = [target is not None]
     tensors: list[Any] = []
     scalars: list[Any] = []
@@ -194,9 +195,9 @@ def execute(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: boo
     if plan.inplace:
         return _execute_inplace(plan, tensors, scalars, needs)
     storages = _storages(plan, tensors, scalars)
-    if plan.mutated:
-        for slot in plan.mutated:
-            inplace.bump(tensors[slot])
+    for k in plan.writes:
+        inplace.bump(tensors[k])
+    if not plan.results:
         return None
     wrap = registry.wrap
     results = [wrap(s, spec, 0) for s, spec in zip(storages, plan.results, strict=True)]  # type: ignore[misc]
@@ -222,7 +223,14 @@ def _execute_view(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], need
 
 
 def _viewed(base: Any, spec: Spec, offset: int) -> Any:
-    made = registry.wrap(base._storage, spec, base._offset + offset)  # type: ignore[misc]
+    start, old, new = base._offset, base._spec.dtype.itemsize, spec.dtype.itemsize
+    if old != new:  # another dtype over the same bytes
+        start, uneven = divmod(start * old, new)
+        if uneven:
+            raise RuntimeError(f"self.storage_offset() must be divisible by {new // old} to view "
+                               f"{base._spec.dtype} as {spec.dtype} (different element sizes), "
+                               f"but got {base._offset}")
+    made = registry.wrap(base._storage, spec, start + offset)  # type: ignore[misc]
     made._counter = base._counter
     extra = made._extra = Extra()
     extra.base = base if base._extra is None or base._extra.base is None else base._extra.base

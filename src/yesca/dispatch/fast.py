@@ -7,6 +7,7 @@ decides what a call computes: the planner does, in `dispatch.call`.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,14 +19,14 @@ from ..core.spec import Size
 from ..core.storage import UntypedStorage
 from ..core.tensor_base import Extra, TensorBase, Version
 from ..operators.record import Record
-from ..runtime import layout, machine, memory, threads, units
+from ..runtime import builtins, layout, machine, memory, threads, units
 from ..runtime.plan import Plan
 from . import call as calls
 from .state import STATE, listeners
 
 CAPACITY = 1 << 15
 LIMIT = CAPACITY // 2  # entries; then the table starts anew
-SLOTS, WORDS, RESULTS = 48, 512, 15
+SLOTS, WORDS, RESULTS, OPERANDS = 144, 512, 15, 62
 
 
 @dataclass
@@ -50,7 +51,7 @@ class _Fast:
         self.hash = units.callable_of(fastcall.hash_words)
         ctypes.memmove(units.address(fastrun.fail_format), b"OL\0", 3)
         self.table = (ctypes.c_int64 * (4 * CAPACITY))()
-        self.pending = (ctypes.c_int64 * 128)()
+        self.pending = (ctypes.c_int64 * 256)()
         self.directory = (ctypes.c_int64 * 4096)()
         words = {
             fastcall.TABLE: ctypes.addressof(self.table), fastcall.CAPACITY: CAPACITY,
@@ -65,38 +66,50 @@ class _Fast:
             fastrun.STORAGE_TYPE: UntypedStorage, fastrun.VERSION_TYPE: Version,
             fastrun.NODE_TYPE: self.types["node"], fastrun.SAVED_TYPE: Saved,
             fastrun.EXTRA_TYPE: Extra, fastrun.CPU: CPU, fastrun.ZERO: 0, fastrun.EMPTY: (),
-            fastrun.FAIL: _fail, fastcall.LEARN: self.learn, fastcall.REFRESH: self.refresh,
+            fastrun.FAIL: _fail, fastrun.CHANGED: raise_changed, fastcall.LEARN: self.learn, fastcall.REFRESH: self.refresh,
         }
         for place, word in words.items():
             self.write(place, word)
         for place, thing in objects.items():
             self.kept.append(thing)
             self.write(place, id(thing))
+        self.restore = builtins.builtin(fastrun.restore, "restore")
+        self.flags = ctypes.c_int64.from_address(self.state + fastcall.FLAGS)
+        self.thread = ctypes.c_int64.from_address(self.state + fastcall.THREAD)
         listeners.append(self.refresh)
         self.refresh()
+
+    def parameter_class(self, cls: type) -> None:
+        """Let a second class count as a plain tensor: the modules' Parameter."""
+        self.kept.append(cls)
+        self.write(self.key.PARAMETER_TYPE, id(cls))
 
     def write(self, place: int, word: int) -> None:
         ctypes.c_int64.from_address(self.state + place).value = word
 
     def refresh(self) -> None:
         """Copy the running thread's flags to where the builtin reads them."""
-        slow = bool(STATE.levels or STATE.saving) or STATE.inference or STATE.anomaly
-        self.write(self.code.FLAGS, (self.code.GRAD_ON if STATE.grad else 0)
-                   | (self.code.SLOW if slow else 0))
-        self.write(self.code.THREAD, 0)
+        state = STATE
+        slow = state.levels or state.saving or state.inference or state.anomaly
+        self.flags.value = (1 if state.grad else 0) | (2 if slow else 0)
+        self.thread.value = 0
 
     # ---- operators -----------------------------------------------------------------------
 
     def operator(self, record: Record, twin: Callable[..., Any], spread: bool = False) -> int:
         """Make an operator known; gives its number."""
         number = len(self.operators)
-        if number >= len(self.directory):
+        if number >= len(self.directory) or len(record.modes) > self.code.PARAMETER_LIMIT:
             raise RuntimeError("[fast] the directory of operators is full")
-        words = [id(twin), len(record.modes)]
-        for mode, parameter in zip(record.modes, record.schema.parameters, strict=True):
+        position = record.spread if spread else -1
+        words = [id(twin), len(record.modes), position]
+        for k, (mode, parameter) in enumerate(zip(record.modes, record.schema.parameters,
+                                                  strict=True)):
             default = parameter.default
             counts = mode in "TS" and type(default) in (int, float) and not parameter.required
-            words += [ord(mode), id(default) if counts else 0]
+            name = sys.intern(parameter.name)
+            words += [ord("V" if k == position else mode), id(default) if counts else 0, id(name)]
+            self.kept.append((default, name))
         block = (ctypes.c_int64 * len(words))(*words)
         self.kept.append((block, twin))
         self.directory[number] = ctypes.addressof(block)
@@ -110,7 +123,7 @@ class _Fast:
 
     def methods(self, cls: type, wanted: list[tuple[str, Record, Callable[..., Any]]]) -> None:
         """Method descriptors of machine code, all in one module of trampolines."""
-        numbers = [self.operator(record, twin) for _, record, twin in wanted]
+        numbers = [self.operator(record, twin, spread=True) for _, record, twin in wanted]
         key = machine.hash_key("trampolines", *numbers)
 
         def text() -> str:
@@ -129,21 +142,21 @@ class _Fast:
 
     # ---- plans ---------------------------------------------------------------------------
 
-    def learn(self, number: int, *args: Any) -> Any:
+    def learn(self, number: int, *args: Any, **options: Any) -> Any:
         """Run the Python twin and enter its plan under the key that was not found."""
         length = ctypes.c_int64.from_address(self.state + self.code.PENDING_LENGTH).value
         key = self.pending[:length]
         record, twin = self.operators[number]
         calls.last_plan = None
-        made = twin(*args)
+        made = twin(*args, **options)
         plan = calls.last_plan
         if plan is not None and plan.record is record:
-            self.enter(key, plan, args)
+            self.enter(key, plan, (*args, *options.values()))
         return made
 
     def enter(self, key: list[int], plan: Plan, args: tuple[Any, ...]) -> None:
         """Put a plan into the table, if the builtin can run it."""
-        words = self.block(plan, key[0] >> 32)
+        words = self.block(plan, key[1])
         if words is None:
             return
         if self.entries >= LIMIT:
@@ -169,34 +182,50 @@ class _Fast:
 
     def block(self, plan: Plan, mask: int) -> list[int] | None:
         """The plan as `fastrun` reads it, or None where it cannot run it."""
+        if plan.inplace and len(plan.results) != 1:
+            return None
         slots = plan.operands + len(plan.results) + len(plan.temporaries)
-        if (plan.inplace or plan.meta or plan.mutated or slots >= SLOTS or len(plan.results) > RESULTS
-                or plan.operands > RESULTS or plan.checks > 8
+        if (plan.meta or len(plan.views) > 1 or slots >= SLOTS
+                or plan.record.schema.results == 0
+                or len(plan.results) > RESULTS
+                or plan.operands > OPERANDS or plan.checks > 8
                 or any(len(one.words) > WORDS for one in plan.launches)):
+            return None
+        if plan.view is not None and \
+                plan.view[0].dtype.itemsize != plan.operand_spec(0).dtype.itemsize:
             return None
         saved = plan.saves(mask) if plan.differentiable and mask else ()
         slow = any(one.total > one.grain for one in plan.launches)
         offset = plan.view[1] if plan.view is not None else int(slow)
-        words = [int(plan.view is not None), plan.operands, len(plan.results),
+        words = [2 if plan.inplace else int(plan.view is not None), plan.operands, len(plan.results),
                  len(plan.temporaries), len(plan.launches), int(plan.differentiable), offset,
-                 id(plan), plan.checks, len(saved)]
+                 id(plan), plan.checks, len(saved), len(plan.writes)]
         words += [plan.operand_spec(k).dtype.itemsize for k in range(plan.operands)]
-        for spec in plan.results:
+        for k, spec in enumerate(plan.results):
             size = spec.nbytes
             self.kept.append(size)
-            carries = spec.dtype.is_floating_point or spec.dtype.is_complex
-            words += [id(spec), size, id(size), int(carries)]
+            words += [id(spec), size, id(size), int(plan.carries(k))]
         words += plan.temporaries
         for is_result, which in saved:
             words += [int(is_result), which]
+        words += plan.writes
         for one in plan.launches:
             words += [one.address, one.total, one.grain, len(one.words), len(one.pointers),
                       len(one.numbers), *one.words]
             for entry in one.pointers:
                 words += entry
             for word, position, kind in one.numbers:
-                words += [word, position, int(kind == "f")]
+                words += [word, position, "ifs".index(kind)]
         return words
+
+
+class SavedChanged(RuntimeError):
+    """A saved value was written to; the node that kept it words the error."""
+
+
+def raise_changed(saved: Any) -> None:
+    """What the builtin calls when a version differs."""
+    raise SavedChanged(saved.version)
 
 
 def _fail(plan: Plan, cell: int) -> None:
@@ -255,3 +284,9 @@ def setup(types: dict[str, type]) -> _Fast | None:
         if layout.uses_builtins():
             FAST = _Fast(types)
     return FAST
+
+
+def plain_class(cls: type) -> None:
+    """Make the builtin path know the class of parameters."""
+    if FAST is not None:
+        FAST.parameter_class(cls)

@@ -10,7 +10,7 @@ from ..operators import families
 from ..operators.record import ALIASES, RECORDS, Record
 from ..operators.schema import binder
 from . import call as calls
-from . import creation, foreach, overloads
+from . import creation, drawing, foreach, listed, overloads
 
 
 class MemoryFormat:
@@ -32,7 +32,9 @@ MemoryFormat.__name__ = MemoryFormat.__qualname__ = "memory_format"
 MemoryFormat.__module__ = "torch"
 #: Functions that are no records.
 TABLES: list[dict[str, Callable[..., Any]]] = [
-    creation.FUNCTIONS, overloads.FUNCTIONS, foreach.FUNCTIONS]
+    creation.FUNCTIONS, overloads.FUNCTIONS, foreach.FUNCTIONS, listed.FUNCTIONS,
+    drawing.FUNCTIONS]
+METHODS: dict[str, Callable[..., Any]] = {**overloads.METHODS, **drawing.METHODS}
 MEMORY_FORMATS = {n: MemoryFormat(n) for n in (
     "preserve_format", "contiguous_format", "channels_last", "channels_last_3d")}
 
@@ -69,12 +71,14 @@ def function(name: str) -> Callable[..., Any] | None:
     if name.endswith("_") and not name.endswith("__"):
         found = record(name[:-1])
         if found is not None and found.inplace:
-            return _inplace(found, method=False)
+            return _builtin(found, _inplace(found, method=False), name)
     return None
 
 
 def method(name: str) -> Callable[..., Any] | None:
     """The method of an operator (or its in-place form)."""
+    if name in METHODS:
+        return METHODS[name]
     found = record(name)
     if found is not None:
         return _plain(found, method=True) if found.method else None

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.tensor_base import TensorBase
+from ..core import registry
+from ..core.dtypes import DType
+from ..core.spec import spec
+from ..core.tensor_base import Extra, TensorBase
+from ..core.views import retyped
 
 
 def named_result(name: str, fields: tuple[str, ...]) -> type:
@@ -77,4 +81,74 @@ def _extreme(name: str) -> Any:
     return function
 
 
-FUNCTIONS = {"max": _extreme("max"), "min": _extreme("min")}
+def named(name: str, values: tuple[Any, ...]) -> Any:
+    """Results under PyTorch's names for them."""
+    return TYPES[name](values)
+
+
+def view(self: Any, *size: Any, dtype: DType | None = None, **named: Any) -> Any:
+    """The same memory in another shape, or as another dtype.
+
+    >>> import yesca as torch
+    >>> torch.tensor([1.0, -0.0]).view(torch.int32).tolist()
+    [1065353216, -2147483648]
+    """
+    from ..operators.record import RECORDS
+    from ..operators.schema import gather
+    from .call import call
+
+    if len(size) == 1 and isinstance(size[0], DType):
+        dtype = size[0]
+    if dtype is None:
+        return call(RECORDS["view"], (self, gather(size) if size else tuple(named["size"])))
+    return _retyped(self, dtype)
+
+
+def _retyped(self: Any, dtype: DType) -> Any:
+    """A view of the bytes as another dtype: off the tape, as in PyTorch."""
+    from .call import OPERATORS
+
+    base = self._spec
+    if dtype is base.dtype:
+        return OPERATORS.alias(self)
+    shape, strides, offset = retyped(base, dtype, self._offset)
+    made = registry.wrap(self._storage, spec(dtype, shape, strides, base.device), offset)  # type: ignore[misc]
+    made._counter = self._counter
+    extra = made._extra = Extra()
+    extra.base = self if self._extra is None or self._extra.base is None else self._extra.base
+    extra.seen = self._counter.value if self._counter is not None else 0
+    return made
+
+
+FUNCTIONS = {"max": _extreme("max"), "min": _extreme("min"), "named": named}
+
+
+def _einsum(*args: Any) -> Any:
+    """Products of tensors by Einstein's summation: einsum("ij,jk->ik", a, b)."""
+    from ..operators.einsum_plan import einsum
+    from .call import OPERATORS
+
+    return einsum(OPERATORS, args)
+
+
+def _chain_matmul(*matrices: Any, out: Any = None) -> Any:
+    """The product of matrices in the cheapest order."""
+    from ..operators.matrix_chains import chain
+    from .call import OPERATORS
+    from .functions import write_out
+
+    if out is not None:
+        return write_out("chain_matmul", _chain_matmul, matrices, {}, out)
+    if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
+        matrices = tuple(matrices[0])
+    return chain(OPERATORS, matrices)
+
+
+for _name, _function in (("einsum", _einsum), ("chain_matmul", _chain_matmul)):
+    _function.__name__ = _function.__qualname__ = _name
+    _function.__module__ = "torch.functional"
+    FUNCTIONS[_name] = _function
+
+
+#: Methods that one schema cannot say.
+METHODS = {"view": view}

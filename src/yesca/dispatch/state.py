@@ -25,8 +25,14 @@ STATE = _State()
 listeners: list[Callable[[], None]] = []
 
 
+#: Not empty once a leaf got a hook: only then backward counts what leaves wait for.
+HOOKED_LEAVES: list[bool] = []
+
+
 def set_grad(enabled: bool) -> None:
     """Switch recording of the tape on this thread."""
+    if STATE.grad is enabled:
+        return
     STATE.grad = enabled
     for listener in listeners:
         listener()

@@ -12,7 +12,7 @@ from .kinds import composite, elementwise, rows
 
 def _compared(name: str, doc: str, alias: str, body: Any) -> Any:
     return elementwise(f"{name}(Tensor self, Tensor other) -> Tensor", body, dtype="compare",
-                       aliases=(alias,), doc=doc)
+                       aliases=(alias,) if alias else (), doc=doc)
 
 
 eq = _compared("eq", "Whether equal.", "", lambda x, y: x.eq(y))

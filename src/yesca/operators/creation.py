@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.dtypes import FLOATING, float64, int64
+from ..core.spec import spec
 from ..loops.ir import Expr, cast, coord
 from ..loops.scalar import fma, where
+from .copying import strides_for
 from .kinds import rows
 
 
@@ -45,3 +47,25 @@ def _line(p: Any, self: Any, start: Any, end: Any) -> None:
 
 rows("line(Tensor self, Scalar start, Scalar end) -> Tensor", _line, kind="creation",
      inplace=True, method=False, doc="Evenly spaced from start to end.")
+
+
+def _filled(p: Any, size: tuple[int, ...], dtype: Any, value: Any) -> None:
+    made = p.result(spec(dtype, size, None, p.device))
+    wide = p.fill_dtype(dtype, value)
+    p.flat(lambda: cast(p.argument(2, wide), dtype), [], [made])
+
+
+rows("filled(any size, any dtype, Scalar value) -> Tensor", _filled, kind="creation",
+     method=False, doc="A new tensor of one value.")
+
+
+def _filled_like(p: Any, self: Any, dtype: Any, value: Any) -> None:
+    base = self.spec
+    dtype = dtype or base.dtype
+    made = p.result(spec(dtype, base.shape, strides_for(base, None), p.device))
+    wide = p.fill_dtype(dtype, value)
+    p.flat(lambda: cast(p.argument(2, wide), dtype), [], [made])
+
+
+rows("filled_like(Tensor self, any dtype, Scalar value) -> Tensor", _filled_like,
+     kind="creation", method=False, doc="One value, with the shape and strides of self.")

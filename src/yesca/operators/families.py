@@ -6,8 +6,9 @@ import importlib
 
 FAMILIES = (
     "arithmetic", "transcendental", "comparison", "activation", "reduction", "views", "copying",
-    "creation", "indexing", "gathering", "products", "normalisation", "joining", "rearranging",
-    "sorting", "searching", "optimizers", "losses",
+    "creation", "indexing", "slicing", "gathering", "products", "contraction", "matrix_chains",
+    "attending", "softmax_family", "normalisation", "batch_statistics", "joining", "rearranging",
+    "sorting", "searching", "optimizers", "losses", "classification", "adding_products",
 )
 _loaded: list[str] = []
 
@@ -26,4 +27,7 @@ def load(name: str) -> None:
 
 def load_all() -> None:
     """Import every family (tests and the documentation want them all)."""
-    load("")
+    for family in FAMILIES:
+        if family not in _loaded:
+            _loaded.append(family)
+            importlib.import_module(f".{family}", __package__)

@@ -298,21 +298,6 @@ def _source_grad(ops: Any, made: Any, index: Any, src_spec: Any) -> Any:
     return ops.part_scatter(whole, made, part)
 
 
-def _part_scatter(p: Any, self: Any, src: Any, index: Any) -> None:
-    from .indexing import _basic
-
-    out = places.begun(p, self)
-    p.flat(lambda v: cast(v, out.spec.dtype), [src], [out.seen(_basic(out.spec, index))])
-
-
-rows("part_scatter(Tensor self, Tensor src, any index) -> Tensor", _part_scatter, kind="copy",
-     method=False,
-     backward={"self": lambda ops, grad, src_spec, index: ops.part_scatter(
-         grad, ops.zeros((), dtype=grad.dtype, device=grad.device), index),
-         "src": lambda ops, grad, src_spec, index: ops.sum_to_size(
-             ops.getitem(grad, index), tuple(src_spec.shape))})
-
-
 def _scatter_public(inplace: bool) -> Any:
     def body(ops: Any, self: Any, dim: int, index: Any, src: Any, value: Any, reduce: Any) -> Any:
         if src is None:

@@ -88,6 +88,11 @@ def _fails(shape: tuple[int, ...], where: tuple[int, ...], checked: bool) -> lis
 
 
 def _index(p: Any, self: Any, where: tuple[int, ...], indices: Any) -> None:
+    gathered(p, self, where, indices, _fails(tuple(self.spec.shape), where, True))
+
+
+def gathered(p: Any, self: Any, where: tuple[int, ...], indices: Any, fails: list[Any],
+             negative: bool = True) -> None:
     """One gather: every result element is loaded at the offset that its indices give."""
     shape, strides = tuple(self.spec.shape), self.spec.strides
     common, at, keep = _layout(shape, where, indices)
@@ -102,7 +107,7 @@ def _index(p: Any, self: Any, where: tuple[int, ...], indices: Any) -> None:
     seen = [_beside(i, common, tail) for i in indices]
 
     def body(_: Expr, *loads: Expr) -> Expr:
-        offset = places.offset_of(p, loads, sizes, jumps, _fails(shape, where, True))
+        offset = places.offset_of(p, loads, sizes, jumps, fails, negative)
         return ir.load(0, self.spec.dtype, offset)
 
     if tail and full[-1] >= WIDE_ROWS and steps[-1] == 1:

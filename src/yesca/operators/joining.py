@@ -185,11 +185,10 @@ def _split_public(ops: Any, self: Any, split_size_or_sections: Any, dim: int) ->
     return ops.split_views(self, _pieces(size, total), d)
 
 
-composite("split(Tensor self, any split_size_or_sections, int dim=0) -> Tensor[]", _split_public,
-          method=False, doc="Pieces of a size (the last may be smaller) or of the listed sizes, "
-          "as views.")
-composite("split_method(Tensor self, any split_size, int dim=0) -> Tensor[]", _split_public,
-          function=False, method=False)
+for _name in ("split", "split_pieces"):  # the method, and what the free function calls
+    composite(f"{_name}(Tensor self, any split_size, int dim=0) -> Tensor[]", _split_public,
+              method=_name == "split", doc="Pieces of a size (the last may be smaller) or of the "
+              "listed sizes, as views.")
 composite("split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
           lambda ops, self, split_sizes, dim: _split_public(ops, self, tuple(split_sizes), dim),
           doc="Pieces of the listed sizes, as views.")

@@ -61,6 +61,7 @@ class Record:
     errors: Formula | None = None
     derived_from: Record | None = None
     node_name: str | Callable[[Any], str] = ""
+    carriers: int | None = None  # leading results that carry gradients (all)
     doc: str = ""
     number: int = -1
     plans: dict[Any, Any] = field(default_factory=dict)
@@ -82,6 +83,12 @@ class Record:
         """Per argument: T tensor or number, L tensors, S run-time number, X part of the key."""
         codes = {"Tensor": "T", "Tensor[]": "L", "Scalar": "S", "float": "S"}
         return "".join(codes.get(p.type, "X") for p in self.schema.parameters)
+
+    @cached_property
+    def spread(self) -> int:
+        """Position of the argument that a method call may spread (`view(2, 3)`), or -1."""
+        name = self.schema.variadic
+        return self.schema.index(name) if name else -1
 
     @cached_property
     def tensors(self) -> tuple[int, ...]:

@@ -5,27 +5,41 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.dtypes import BOOL, FLOATING, bool_, float32, int64
-from ..core.spec import spec
-from ..core.views import movedim, wrap_dim
+from ..core.spec import Spec, spec
+from ..core.views import Strided, movedim, wrap_dim
 from ..loops import ir
 from ..loops.ir import Expr, cast
 from ..loops.scalar import absolute, as_bool, exp, fold, log, sqrt, where
 from .kinds import (
-    composite, compute_dtype, reduced_dims, reduced_shape, reduction, rows,
+    composite, compute_dtype, reduced_dims, reduced_shape, reduction, rows, view,
 )
+
+
+def _spread(base: Spec, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Strided:
+    """The reduced dimensions put back with stride 0."""
+    dims = reduced_dims(dim, len(shape)) if shape else ()
+    if keepdim or not dims:
+        steps = iter(base.strides)
+        return shape, tuple(0 if d in dims else step
+                            for d, step in zip(range(len(shape)), steps, strict=False)), 0
+    kept = iter(base.strides)
+    return shape, tuple(0 if d in dims else next(kept) for d in range(len(shape))), 0
+
+
+view("spread(Tensor self, any shape, any dim, bool keepdim) -> Tensor", _spread, method=False,
+     backward={"self": lambda ops, grad, dim, keepdim: ops.sum(grad, dim, keepdim)
+               if grad.dim() else grad},
+     node_name="ExpandBackward0",
+     doc="A reduction's result stretched back over the reduced dimensions.")
 
 
 def spread(ops: Any, value: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
     """A reduction's result (or its gradient) stretched back over the reduced dimensions."""
-    dims = reduced_dims(dim, len(shape)) if shape else ()
-    if not keepdim and dims:
-        value = ops.reshape(value, reduced_shape(shape, dims, True)) \
-            if len(dims) > 1 or value.dim() == 0 else ops.unsqueeze(value, dims[0])
-    return ops.expand(value, shape)
+    return ops.spread(value, shape, dim, keepdim)
 
 
 def _sum_back(ops: Any, grad: Any, self_spec: Any, dim: Any, keepdim: bool) -> Any:
-    made = spread(ops, grad, tuple(self_spec.shape), dim, keepdim)
+    made = ops.spread(grad, self_spec.shape, dim, keepdim)
     return made if made.dtype is self_spec.dtype else ops.to_dtype(made, self_spec.dtype)
 
 

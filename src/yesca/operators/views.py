@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import views as algebra
-from ..core.dtypes import DType
+from ..core.dtypes import SCALAR_NAMES, DType
 from ..core.spec import Spec, spec
 from ..loops.ir import cast, const
 from .kinds import composite, rows, view
 
 
-def _view(base: Spec, size: tuple[int, ...]) -> algebra.Strided:
+def _view(base: Spec, size: tuple[int, ...]) -> Any:
+    if len(size) == 1 and isinstance(size[0], DType):
+        return _as_dtype(base, size[0])
     shape = algebra.infer_shape(size, base.numel)
     strides = algebra.view_strides(base.shape, base.strides, shape)
     if strides is None:
@@ -21,9 +23,42 @@ def _view(base: Spec, size: tuple[int, ...]) -> algebra.Strided:
     return shape, strides, 0
 
 
+def _as_dtype(base: Spec, dtype: DType) -> tuple[Any, ...]:
+    """The same bytes as elements of another dtype; the last dimension grows or shrinks."""
+    shape, strides = list(base.shape), list(base.strides)
+    old, new = base.dtype.itemsize, dtype.itemsize
+    as_what = (f"to view {SCALAR_NAMES[base.dtype]} as {SCALAR_NAMES[dtype]} (different element "
+               "sizes)")
+    if old == new:
+        return tuple(shape), tuple(strides), 0, dtype
+    if not shape:
+        raise RuntimeError(f"self.dim() cannot be 0 {as_what}")
+    if strides[-1] != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 {as_what}, but got {strides[-1]}")
+    if old > new:
+        ratio = old // new
+        strides = [*(s * ratio for s in strides[:-1]), 1]
+        shape[-1] *= ratio
+        return tuple(shape), tuple(strides), 0, dtype
+    ratio = new // old
+    if shape[-1] % ratio:
+        raise RuntimeError(f"self.size(-1) must be divisible by {ratio} {as_what}, but got "
+                           f"{shape[-1]}")
+    for d, step in enumerate(strides[:-1]):
+        if step % ratio:
+            raise RuntimeError(f"self.stride({d}) must be divisible by {ratio} {as_what}, but "
+                               f"got {step}")
+    shape[-1] //= ratio
+    return tuple(shape), (*(s // ratio for s in strides[:-1]), 1), 0, dtype
+
+
 _back = {"self": lambda ops, grad, self_spec: ops.reshape(grad, tuple(self_spec.shape))}
-view_ = view("view(Tensor self, int[]... size) -> Tensor", _view, function=False, backward=_back,
-             doc="The same elements in another shape, without a copy.")
+view_ = view("view(Tensor self, int[]... size) -> Tensor", _view, function=False,
+             backward={"self": lambda ops, grad, self_spec, size: ops.view(
+                 grad, (self_spec.dtype,)) if isinstance(size[0] if size else 0, DType)
+                 else ops.reshape(grad, tuple(self_spec.shape))},
+             doc="The same elements in another shape, or the same bytes in another dtype, without "
+                 "a copy.")
 alias = view("alias(Tensor self) -> Tensor",
              lambda base: (tuple(base.shape), base.strides, 0), method=False,
              backward={"self": lambda grad: grad}, doc="The same view once more.")

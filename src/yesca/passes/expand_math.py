@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from ..core.dtypes import FLOATING
-from ..loops.elementary import error, exponential, gamma, hyperbolic, logarithm, power, trigonometric
+from ..loops.elementary import (
+    error, exponential, gamma, hyperbolic, logarithm, power, trigonometric,
+)
 from ..loops.ir import Expr, Stage, map_stage
 
 

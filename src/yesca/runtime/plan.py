@@ -17,10 +17,12 @@ from ..core.spec import Spec
 from ..core.storage import UntypedStorage
 from . import memory
 
+launches = 0  # calls of the launcher in this process, whatever the number of stages (for tests)
+
 
 @dataclass(frozen=True)
 class Launch:
-    """One machine function over [0, total) in chunks of `grain`.
+    """One stage of a plan's launch: a machine function over [0, total) in chunks of `grain`.
 
     pointers: (word, slot, bytes beyond the tensor's first element)
     numbers:  (word, position of the argument, "f" float64, "s" float32 or "i" integer)
@@ -54,7 +56,7 @@ class Plan:
     operands: int
     results: tuple[Spec, ...] = ()
     temporaries: tuple[int, ...] = ()
-    launches: tuple[Launch, ...] = ()
+    launches: tuple[Launch, ...] = ()  # the stages of the one launch, in order
     view: tuple[Spec, int] | None = None  # the result shares operand 0's storage
     views: tuple[tuple[Spec, int], ...] = ()  # all of them, where one call gives several
     inplace: bool = False  # results are operand 0 itself
@@ -62,8 +64,9 @@ class Plan:
     on_check: Any = None  # raises, given the error words
     saved: dict[int, tuple[tuple[bool, int], ...]] = field(default_factory=dict)
     differentiable: bool = False
-    mutated: tuple[int, ...] = ()  # operands that a multi-tensor call writes
+    steps: dict[int, Any] = field(default_factory=dict)  # derivative by mask of wanted operands
     native: Any = None  # the builtin's form of this plan
+    writes: tuple[int, ...] = ()  # operands that the stages write as well (running statistics)
 
     def saves(self, wanted: int) -> tuple[tuple[bool, int], ...]:
         """What the tape keeps when the operands in the bit mask `wanted` need gradients.
@@ -96,6 +99,13 @@ class Plan:
                 if type(ref).__name__ == "Ref" and ref.slot == slot:
                     return ref.spec  # type: ignore[no-any-return]
         raise KeyError(slot)
+
+    def carries(self, result: int) -> bool:
+        """Whether gradients flow through this result."""
+        dtype = self.results[result].dtype
+        if self.record.carriers is not None and result >= self.record.carriers:
+            return False
+        return bool(dtype.is_floating_point or dtype.is_complex)
 
     @property
     def meta(self) -> bool:
@@ -132,13 +142,33 @@ def run(plan: Plan, tensors: list[Any], arguments: tuple[Any, ...], launch: Any)
     cell = array("q", bytes(8 * plan.checks)) if plan.checks else None
     if cell is not None:
         places.append(cell.buffer_info()[0])
-    for one in plan.launches:
+    if plan.launches:
+        _launch(plan.launches, places, arguments, launch)
+    if cell is not None and any(cell):
+        plan.on_check(cell.tolist())
+    return storages
+
+
+def _launch(stages: tuple[Launch, ...], places: list[int], arguments: tuple[Any, ...],
+            launch: Any) -> None:
+    """All stages by one call, each when the one before it has ended."""
+    global launches
+    launches += 1
+    filled = []
+    for one in stages:
         words = one.words[:]
         for word, slot, beyond in one.pointers:
             words[word] = places[slot] + beyond
         for word, position, kind in one.numbers:
             words[word] = number_word(arguments[position], kind)
-        launch(one.address, words.buffer_info()[0], one.total, one.grain)
-    if cell is not None and any(cell):
-        plan.on_check(cell.tolist())
-    return storages
+        filled.append(words)
+    if len(stages) == 1:
+        launch(one.address, filled[0].buffer_info()[0], one.total, one.grain)
+        return
+    from .threads import stages_address
+
+    table = array("q")
+    for one, words in zip(stages, filled, strict=True):
+        table.extend((one.address, words.buffer_info()[0], one.total, one.grain))
+    slow = any(one.total > one.grain for one in stages)
+    launch(stages_address(), table.buffer_info()[0], len(stages), len(stages), int(slow))

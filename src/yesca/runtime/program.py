@@ -13,16 +13,14 @@ from ..core import dtypes
 from ..core.devices import CPU, META, Device
 from ..core.dtypes import DType, int64
 from ..core.spec import Spec, spec
-from ..core.views import Strided, collapse, expand_strides
+from ..core.views import Strided, collapse, expand_strides, storage_order
 from ..loops import ir
 from ..loops.ir import Buffer, Expr, Stage, Store
 from ..loops.printer import operations
 from ..targets.llvm import GENERAL, Variant
-from . import kernels
+from . import folding, kernels
 from .plan import Launch, Plan, number_word
 
-ROW_CHUNK = 16384  # inner elements that one row of a reduction folds before it is split
-COLUMN_CHUNK = 512
 SPECIALISE_FROM = 32768  # elements from which a layout gets its own kernel, at its second use
 NO_ERROR = -(1 << 63)  # the one value that a failed check cannot report: its cell stays 0
 _layout_uses: Counter[tuple[Stage, str]] = Counter()
@@ -74,11 +72,11 @@ class Program:
         self.results: list[Spec] = []
         self.temporaries: list[int] = []
         self._pending: list[tuple[Any, ...]] = []
+        self.written: list[int] = []
         self.views: list[tuple[Spec, int]] = []
         self._slots: list[tuple[Any, ...]] = []
         self._checks: list[tuple[Expr, Expr, Callable[[int], None]]] = []
         self.raisers: list[Callable[[int], None]] = []
-        self.mutated: list[int] = []  # operands that a multi-tensor call writes
         self.inplace_target: Ref | None = None
         runtime = [k for k, mode in enumerate(record.modes)
                    if mode in "TS" and self.is_number(values[k])]
@@ -137,6 +135,11 @@ class Program:
         made = spec(dtype, tuple(shape), None, self.device)
         self.temporaries.append(made.nbytes)
         return Ref(2000 + len(self.temporaries) - 1, made)
+
+    def writes(self, operand: Ref) -> Ref:
+        """An operand that stages write as well: counts as an in-place write of it."""
+        self.written.append(operand.slot)
+        return operand
 
     def alias(self, base: Ref, made: Spec, offset: int) -> None:
         """A result is operand 0's storage, `offset` elements further on, seen as `made`."""
@@ -219,7 +222,7 @@ class Program:
         if math.prod(shape) == 0 or self.device is META:
             return
         strides = [expand_strides(r.spec.shape, r.spec.strides, shape) for r in refs]
-        order = _storage_order(shape, strides[len(inputs)])
+        order = storage_order(shape, strides[len(inputs)])
         sizes, steps = collapse([shape[d] for d in order], [[s[d] for d in order] for s in strides])
         if not sizes:
             sizes, steps = [1], [[1 if t.spec.numel else 0] for t in refs]
@@ -256,7 +259,7 @@ class Program:
             inner.append(0 if ref.row else own[-1])
             strides.append(own if ref.row else own[:-1])
         main = next((k for k, r in enumerate(refs) if not r.row), 0)
-        order = _storage_order(tuple(outer), strides[main])
+        order = storage_order(tuple(outer), strides[main])
         sizes, steps = collapse([outer[d] for d in order], [[s[d] for d in order] for s in strides])
         variant = _row_variant(stage, refs, inner, sizes, steps, size)
         grain = max(1, _grain(stage, size) // max(size, 1))
@@ -288,7 +291,7 @@ class Program:
             self._table(body, [tuple(r.as_rows() if one else r for r, one in
                                      zip(entry, single, strict=True)) for entry in entries],
                         written)
-        self.mutated += [r.slot for k in written for r in lists[k]]
+        self.written += [r.slot for k in written for r in lists[k]]
 
     def _table(self, body: Callable[..., Any], entries: list[tuple[Ref, ...]],
                written: Sequence[int]) -> None:
@@ -369,66 +372,25 @@ class Program:
 
     # ---- reductions ----------------------------------------------------------------------
 
-    def reduce(self, fold: str, before: Callable[[Expr], Expr], final: Callable[[Expr], Expr],
-               x: Ref, dims: Sequence[int], out: Ref) -> None:
-        """out = final(fold of before(x) over dims), in steps where one pass cannot do it."""
-        keep = [d for d in range(x.spec.ndim) if d not in dims]
-        outer = [x.spec.shape[d] for d in keep]
-        outer_steps = [x.spec.strides[d] for d in keep]
-        inner_sizes, (inner_steps,) = collapse([x.spec.shape[d] for d in dims],
-                                               [[x.spec.strides[d] for d in dims]])
-        if math.prod(x.spec.shape[d] for d in dims) == 0:
-            inner_sizes, inner_steps = [0], [1]
-        elif not inner_sizes:
-            inner_sizes, inner_steps = [1], [1]
-        target = replace(out, spec=spec(out.spec.dtype, tuple(outer), _squeezed(out.spec, outer),
-                                        self.device), row=True)
-        self._reduce(fold, before, final, x, (outer, outer_steps),
-                     list(zip(inner_sizes, inner_steps, strict=True)), target)
+    def reduce(self, fold: str | Sequence[str], before: Callable[..., Any],
+               final: Callable[..., Any], x: Ref | Sequence[Ref], dims: Sequence[int],
+               out: Ref | Sequence[Ref]) -> None:
+        """out = final(fold of before(x) over dims), in steps where one pass cannot do it.
 
-    def _reduce(self, fold: str, before: Any, final: Any, x: Ref,
-                outer: tuple[list[int], list[int]], inner: list[tuple[int, int]],
-                target: Ref) -> None:
-        """Fold the innermost reduced dimension; more of them, or a long one, leave partials."""
-        sizes, steps = outer
-        (size, step), rest = inner[0], inner[1:]
-        columns = bool(steps) and step != 1 and min(steps) == 1
-        chunk = COLUMN_CHUNK if columns else ROW_CHUNK
-        if size > 2 * chunk and not fold.startswith("arg"):
-            blocks, left = divmod(size, chunk)
-        elif rest:
-            blocks, chunk, left = 0, size, size
-        else:
-            source = self._source(x, (sizes, steps), [(size, step)], 0)
-            self.rows(lambda v: final(ir.fold(fold, before(v))), [source], [target], sizes, size)
-            return
-        if fold.startswith("arg"):
-            raise NotImplementedError(f"[{self.record.name}] needs one reduced dimension")
-        extra = [n for n, _ in reversed(rest)]
-        partial = self._partials(fold, before, x, [*sizes, *extra], blocks + (left > 0))
-        counts = [(blocks, chunk, 0)] if blocks else []
-        counts += [(1, left, blocks)] if left else []
-        for many, length, first in counts:
-            source = self._source(x, (sizes, steps), [*reversed(rest), (many, chunk * step),
-                                                      (length, step)], first * chunk * step)
-            part = partial.seen((tuple([*sizes, *extra, many]),
-                                 partial.spec.strides, first)).as_rows()
-            self.rows(lambda v: ir.fold(fold, before(v)), [source], [part],
-                      [*sizes, *extra, many], length)
-        flat = math.prod(extra) * (blocks + (left > 0))
-        self._reduce(fold, lambda v: v, final, replace(partial, row=False),
-                     (sizes, [s * flat for s in _row_major(sizes)]), [(flat, 1)], target)
+        Several operands x broadcast; several folds each take a value of `before`, and `final`
+        takes them all.
+        """
+        kinds = (fold,) if isinstance(fold, str) else tuple(fold)
+        folding.reduce(self, folding.Folding(kinds, before, final),
+                       (x,) if isinstance(x, Ref) else x, tuple(dims),
+                       (out,) if isinstance(out, Ref) else out)
 
-    def _partials(self, fold: str, before: Any, x: Ref, sizes: list[int], blocks: int) -> Ref:
-        sample = ir.fold(fold, before(ir.load(0, x.spec.dtype)))
-        return self.temporary((*sizes, blocks), sample.dtype)
+    def moments(self, x: Ref, dims: Sequence[int], wide: DType, final: Callable[..., Any],
+                inputs: Sequence[Ref], outs: Sequence[Ref]) -> None:
+        """outs = final(mean, sum of squared differences, *inputs); see `runtime.moments`."""
+        from .moments import moments
 
-    @staticmethod
-    def _source(x: Ref, outer: tuple[list[int], list[int]], inner: list[tuple[int, int]],
-                beyond: int) -> Ref:
-        shape = (*outer[0], *(n for n, _ in inner))
-        strides = (*outer[1], *(s for _, s in inner))
-        return x.seen((shape, strides, beyond))
+        moments(self, x, tuple(dims), wide, final, inputs, outs)
 
     # ---- products ------------------------------------------------------------------------
 
@@ -454,6 +416,15 @@ class Program:
             (word, r.slot, r.beyond * r.spec.dtype.itemsize) for word, r in pointers
         ], numbers, total, grain, name))
 
+    def native(self, name: str, refs: Sequence[Ref], numbers: Sequence[int], total: int,
+               grain: int) -> None:
+        """A launch of a function of `runtime.library`; its words: addresses, then numbers."""
+        from . import library
+
+        if total and self.device is not META:
+            self.raw(library.address(name), [*(0 for _ in refs), *numbers],
+                     list(enumerate(refs)), total, grain, name)
+
     def finish(self) -> Plan:
         """Number the slots: operands, results, temporaries, error cell."""
         results = 1 if self.inplace_target is not None else len(self.results)
@@ -470,7 +441,7 @@ class Program:
         plan = Plan(self.record, self.values, self.operands, tuple(self.results),
                     tuple(self.temporaries), launches, self.views[0] if self.views else None,
                     tuple(self.views), self.inplace_target is not None)
-        plan.mutated = tuple(dict.fromkeys(self.mutated))
+        plan.writes = tuple(dict.fromkeys(self.written))
         if self.raisers:
             raisers = list(self.raisers)
             plan.checks = len(raisers)
@@ -483,26 +454,6 @@ def _raise(raisers: list[Callable[[int], None]], cells: list[int]) -> None:
         if cell:
             fail(cell ^ NO_ERROR)
     raise RuntimeError("[launch] a kernel reported an error that its record does not explain")
-
-
-def _row_major(sizes: Sequence[int]) -> list[int]:
-    from ..core.spec import contiguous_strides
-
-    return list(contiguous_strides(tuple(sizes)))
-
-
-def _squeezed(out: Spec, outer: Sequence[int]) -> tuple[int, ...]:
-    """The result's strides without the dimensions that `keepdim` kept."""
-    if out.ndim == len(outer):
-        return out.strides
-    return tuple(_row_major(outer))
-
-
-def _storage_order(shape: tuple[int, ...], strides: Sequence[int]) -> list[int]:
-    """Dimensions from outermost to innermost in memory (stable)."""
-    return sorted(range(len(shape)), key=lambda d: -strides[d] if shape[d] != 1 else 0) \
-        if any(strides[d] < strides[d + 1] for d in range(len(shape) - 1)) \
-        else list(range(len(shape)))
 
 
 def _grain(stage: Stage, size: int) -> int:

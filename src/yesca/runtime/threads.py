@@ -56,6 +56,8 @@ class _Pool:
         from . import units
         from .native import launch, pool
 
+        self.stages = units.address(launch.run_stages)
+
         self._set = units.callable_of(pool.set_threads)
         self._spin = units.callable_of(pool.spin)
         self.workers = units.callable_of(pool.worker_count)
@@ -105,6 +107,15 @@ def workers() -> int:
 def prepare() -> None:
     """Load the pool, so that native code that dispatches finds the wanted number of threads."""
     _pool()
+
+
+def stages_address() -> int:
+    """The machine function that runs a table of stages, a barrier after each.
+
+    `launch(stages_address(), table, count, count, slow)` runs `count` rows of (kernel, words,
+    total, grain), 8 bytes each.
+    """
+    return _pool().stages
 
 
 def portable_launch(kernel: int, words: int, total: int, grain: int, slow: int = 0) -> None:

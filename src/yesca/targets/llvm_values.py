@@ -136,6 +136,12 @@ def operation(text: Text, node: Expr, args: list[Value]) -> Value:
         condition, then, other = args
         made = text.let(f"select {condition.typed}, {then.typed}, {other.typed}")
         return Value(made, node.dtype, lanes)
+    if args[0].dtype is bfloat16:  # computed in float32, rounded once
+        wide = [_from_bfloat16(text, a) for a in args]
+        made = _float_operation(text, node.op, wide)
+        if node.dtype is bool_:
+            return Value(made, bool_, lanes)
+        return _to_bfloat16(text, Value(made, float32, lanes))
     floating = args[0].dtype.category == FLOATING
     name = _float_operation(text, node.op, args) if floating \
         else _integer_operation(text, node.op, args)

@@ -1,8 +1,8 @@
 """exp, exp2, expm1 and the reduction that the hyperbolic and error functions share.
 
 x = n ln 2 + r with |r| <= ln 2 / 2, so exp(x) = 2**n exp(r). Adding `magic` leaves n in the lowest
-bits of the sum, which is also where 2**n is built from. n ln 2 is taken from x in two fma steps; the
-first is exact, because the product's lowest bit is no lower than that of ln 2 itself.
+bits of the sum, which is also where 2**n is built from. n ln 2 is taken from x in two fma steps;
+the first is exact, because the product's lowest bit is no lower than that of ln 2 itself.
 """
 
 from __future__ import annotations

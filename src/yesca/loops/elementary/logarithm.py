@@ -1,7 +1,8 @@
 """log, log2, log10, log1p.
 
-x = 2**e m with m in [sqrt(1/2), sqrt(2)), so log(x) = e ln 2 + log1p(f), f = m - 1 exact. The exponent comes
-from integer arithmetic on the bits, after denormal numbers are scaled into the normal range.
+x = 2**e m with m in [sqrt(1/2), sqrt(2)), so log(x) = e ln 2 + log1p(f), f = m - 1 exact. The
+exponent comes from integer arithmetic on the bits, after denormal numbers are scaled into the
+normal range.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from ..ir import Expr, bitcast, cast, const
 from ..scalar import fma, where
 from .support import Format, by_format, copysign, format_of, horner
 
-#: (log1p(f) - f + f**2 / 2) / f**3 errors 2**-27 and 2**-55.6 of log1p(f)
+#: (log1p(f) - f + f**2 / 2) / f**3, errors 2**-27 and 2**-55.6 of log1p(f)
 LOG_SINGLE = (
     0.3333333134651184, -0.250008225440979, 0.2000126838684082, -0.16623282432556152,
     0.14200285077095032, -0.13159148395061493, 0.12773598730564117, -0.07654418796300888)

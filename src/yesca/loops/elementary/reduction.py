@@ -3,7 +3,8 @@
 `reduce(x)` gives x = high + low + n pi / 2 with |high| <= pi / 4 or very little more.
 
 float32, in float64: x / (2 pi) modulo 1, with 1 / (2 pi) cut into pieces of 29 bits. The product of
-a float32 number with a piece is exact, so whole turns can be dropped after each, for every finite x.
+a float32 number with a piece is exact, so whole turns can be dropped after each, for every finite
+x.
 
 float64, below 2**40: x - n pi / 2 in steps with fma, the first of which is exact. Above: x / (2 pi)
 modulo 1 again, from the five pieces of 53 bits that matter for the size of x, the products in two

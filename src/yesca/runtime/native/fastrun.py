@@ -2,35 +2,35 @@
 
 A plan block (written by `dispatch.fast`) is 8-byte words; sections follow each other:
 
-    kind (0 compute, 1 view), operands, results, temporaries, launches, differentiable,
-    view offset, Plan object, words of the error cell, saved values,
+    kind (0 compute, 1 view, 2 in place), operands, results, temporaries, launches, differentiable,
+    view offset, Plan object, words of the error cell, saved values, other operands written,
     then item sizes of the operands | results: spec, bytes, bytes as an object, carries a gradient |
-    temporaries: bytes | saved: is a result, number |
+    temporaries: bytes | saved: is a result, number | operands written |
     launches: address, total, grain, words, pointers, numbers, then the words, the pointers
-    (word, slot, bytes beyond) and the numbers (word, position, 1 for a float)
+    (word, slot, bytes beyond) and the numbers (word, position, 0 int, 1 float64, 2 float32)
 """
 
 from ...core.node_base import NodeBase, Saved
 from ...core.storage import UntypedStorage
 from ...core.tensor_base import Extra
 from ...targets.native import (
-    Unit, bool_, call_void, external, i64, load_f64, load_i64, load_obj, load_ptr, memcpy,
-    memset, obj, ptr, stack, store_f64, store_i64, store_obj, store_ptr, u64,
+    Unit, bool_, call_void, external, f32, i64, load_f64, load_i64, load_obj, load_ptr, memcpy,
+    memset, obj, ptr, stack, store_f32, store_f64, store_i64, store_obj, store_ptr, u64,
     void,
 )  # fmt: skip
 from .. import layout
 from . import fastkey as k
 from .alloc import allocate, allocate_owned, release
 from .objects import (
-    decref, gil_release, gil_restore, incref, long_as, long_from, out_of_memory, tuple_new,
+    decref, gil_release, gil_restore, incref, long_as, long_from, none, out_of_memory, tuple_new,
     tuple_set,
 )
 from .pool import dispatch
 
 unit = Unit("fastrun")
 
-HEADER = 10
-PLACES, WORDS = 48, 512
+HEADER = 11
+PLACES, WORDS = 144, 512
 
 S_ADDRESS = layout.slot_offset(UntypedStorage, "_address")
 S_BYTES = layout.slot_offset(UntypedStorage, "_nbytes")
@@ -42,6 +42,7 @@ N_PLAN = layout.slot_offset(NodeBase, "_plan")
 N_SCALARS = layout.slot_offset(NodeBase, "_scalars")
 N_EDGES = layout.slot_offset(NodeBase, "_edges")
 N_PORTS = layout.slot_offset(NodeBase, "_ports")
+N_MASK = layout.slot_offset(NodeBase, "_mask")
 N_SAVED = layout.slot_offset(NodeBase, "_saved")
 N_SEQUENCE = layout.slot_offset(NodeBase, "_sequence")
 N_EXTRA = layout.slot_offset(NodeBase, "_extra")
@@ -144,8 +145,11 @@ def run_launches(call: ptr, at: ptr, launches: i64, places: ptr) -> void:
         for n in range(numbers):
             position = load_i64(entry, 8)
             word = load_i64(entry) * 8
-            if load_i64(entry, 16) != 0:
+            if load_i64(entry, 16) == 1:
                 store_f64(words, word, load_f64(call, k.FLOATS + position * 8))
+            elif load_i64(entry, 16) == 2:
+                store_i64(words, word, 0)
+                store_f32(words, word, f32(load_f64(call, k.FLOATS + position * 8)))
             else:
                 store_i64(words, word, load_i64(call, k.INTEGERS + position * 8))
             entry = entry + 24
@@ -157,84 +161,165 @@ def run_launches(call: ptr, at: ptr, launches: i64, places: ptr) -> void:
 
 
 @unit.function
-def run_compute(call: ptr, plan: ptr) -> obj:
-    """Allocate results, launch, wrap, record."""
-    operands, results = load_i64(plan, 8), load_i64(plan, 16)
-    temporaries, launches = load_i64(plan, 24), load_i64(plan, 32)
-    cells, saved = load_i64(plan, 64), load_i64(plan, 72)
-    places, owners, cell = stack(8 * 48), stack(8 * 16), stack(64)
-    at = plan + HEADER * 8
-    slow = load_i64(plan, 48)
-    for o in range(operands):
+def gather(call: ptr, plan: ptr, places: ptr) -> void:
+    """The operands' addresses."""
+    for o in range(load_i64(plan, 8)):
         thing = load_obj(call, k.TENSORS + o * 8)
-        store_i64(places, o * 8, address_of_operand(thing, load_i64(at, o * 8)))
-    at = at + operands * 8
-    specs = at
+        store_i64(places, o * 8, address_of_operand(thing, load_i64(plan, (HEADER + o) * 8)))
+
+
+@unit.function
+def allocate_results(plan: ptr, specs: ptr, places: ptr, owners: ptr) -> bool_:
+    """Memory of the results: addresses into the places, references into the owners."""
+    operands, results = load_i64(plan, 8), load_i64(plan, 16)
     for r in range(results):
-        nbytes = load_i64(at, 8)
-        store_ptr(owners, r * 8, ptr(k.none_object))
+        nbytes = load_i64(specs, r * 32 + 8)
         if nbytes == 0:
-            store_i64(places, (operands + r) * 8, 0)
+            store_ptr(owners, r * 8, ptr(k.none_object))
             incref(obj(k.none_object))
-        else:
-            block = allocate_owned(nbytes, owners + r * 8)
-            if block is None:
-                for q in range(r):
-                    decref(load_obj(owners, q * 8))
-                return None
-            store_ptr(places, (operands + r) * 8, block)
-        at = at + 32
-    first = operands + results
+            store_i64(places, (operands + r) * 8, 0)
+            continue
+        block = allocate_owned(nbytes, owners + r * 8)
+        if block is None:
+            drop(owners, r)
+            return False
+        store_ptr(places, (operands + r) * 8, block)
+    return True
+
+
+@unit.function
+def drop(things: ptr, count: i64) -> void:
+    """Give references back."""
+    for index in range(count):
+        decref(load_obj(things, index * 8))
+
+
+@unit.function
+def launch_all(call: ptr, plan: ptr, after_results: ptr, places: ptr, first: i64,
+               cell: ptr) -> bool_:
+    """Temporaries, launches, temporaries back; False with an error set where memory ran out."""
+    temporaries, saved = load_i64(plan, 24), load_i64(plan, 72)
     for t in range(temporaries):
-        scratch = allocate(load_i64(at, t * 8))
+        scratch = allocate(load_i64(after_results, t * 8))
         if scratch is None:
             for u in range(t):
                 release(load_ptr(places, (first + u) * 8))
-            for v in range(results):
-                decref(load_obj(owners, v * 8))
-            out_of_memory(u64(load_i64(at, t * 8)))
-            return None
+            out_of_memory(u64(load_i64(after_results, t * 8)))
+            return False
         store_ptr(places, (first + t) * 8, scratch)
-    at = at + temporaries * 8
-    keep = at
-    at = at + saved * 16
     memset(cell, 0, 64)
     store_ptr(places, (first + temporaries) * 8, cell)
-    if slow != 0:
-        for a in range(operands):
-            incref(load_obj(load_obj(call, k.TENSORS + a * 8), k.T_STORAGE))
-        holders = stack(8 * 16)
-        for b in range(operands):
-            store_ptr(holders, b * 8, load_ptr(load_obj(call, k.TENSORS + b * 8), k.T_STORAGE))
-        thread = gil_release()
-        run_launches(call, at, launches, places)
-        gil_restore(thread)
-        for c in range(operands):
-            decref(load_obj(holders, c * 8))
+    at = after_results + temporaries * 8 + saved * 16
+    writes = load_i64(plan, 80)
+    for w in range(writes):
+        count_write(load_obj(call, k.TENSORS + load_i64(at, w * 8) * 8))
+    at = at + writes * 8
+    if load_i64(plan, 48) != 0:
+        without_gil(call, plan, at, places)
     else:
-        run_launches(call, at, launches, places)
+        run_launches(call, at, load_i64(plan, 32), places)
     for d in range(temporaries):
         release(load_ptr(places, (first + d) * 8))
+    return True
+
+
+@unit.function
+def count_write(target: obj) -> void:
+    """One write more to a tensor's memory."""
+    version = load_obj(target, k.T_VERSION)
+    if version != obj(k.none_object):
+        old = load_obj(version, k.V_VALUE)
+        store_obj(version, k.V_VALUE, long_from(long_as(old) + 1))
+        decref(old)
+
+
+@unit.function
+def without_gil(call: ptr, plan: ptr, at: ptr, places: ptr) -> void:
+    """Run long launches while other Python threads go on; the operands' memory stays."""
+    operands = load_i64(plan, 8)
+    holders = stack(8 * 64)
+    for o in range(operands):
+        storage = load_obj(load_obj(call, k.TENSORS + o * 8), k.T_STORAGE)
+        incref(storage)
+        store_obj(holders, o * 8, storage)
+    thread = gil_release()
+    run_launches(call, at, load_i64(plan, 32), places)
+    gil_restore(thread)
+    drop(holders, operands)
+
+
+@unit.function
+def run_compute(call: ptr, plan: ptr) -> obj:
+    """Allocate results, launch, wrap, record."""
+    operands, results = load_i64(plan, 8), load_i64(plan, 16)
+    places, owners, made, cell = stack(8 * 160), stack(8 * 16), stack(8 * 16), stack(64)
+    specs = plan + (HEADER + operands) * 8
+    after = specs + results * 32
+    gather(call, plan, places)
+    if not allocate_results(plan, specs, places, owners):
+        return None
+    if not launch_all(call, plan, after, places, operands + results, cell):
+        drop(owners, results)
+        return None
+    cells = load_i64(plan, 64)
     if cells != 0 and failed(cell, cells):
-        for e in range(results):
-            decref(load_obj(owners, e * 8))
+        drop(owners, results)
         return call_python(shared(FAIL), fail_format, load_obj(plan, 56), i64(cell))
-    made = stack(8 * 16)
     for f in range(results):
         entry = specs + f * 32
-        store_ptr(made, f * 8, new_result(load_obj(entry), load_ptr(places, (operands + f) * 8),
+        store_obj(made, f * 8, new_result(load_obj(entry), load_ptr(places, (operands + f) * 8),
                                           load_obj(owners, f * 8), load_obj(entry, 16)))
-        if load_ptr(made, f * 8) is None:
+        if load_obj(made, f * 8) is None:
             return None
     if load_i64(call, k.MASK) != 0 and load_i64(plan, 40) != 0:
-        if not record(call, plan, keep, saved, made, specs, results):
+        keep = after + load_i64(plan, 24) * 8
+        if not record(call, plan, keep, load_i64(plan, 72), made, specs, results):
             return None
     if results == 1:
         return load_obj(made)
+    if results == 0:
+        return none()
     several = tuple_new(results)
     for g in range(results):
         tuple_set(several, g, load_obj(made, g * 8))
     return several
+
+
+@unit.function
+def may_write(call: ptr, plan: ptr) -> bool_:
+    """Whether an in-place call needs no tape and no operand overlaps the target askew."""
+    if load_i64(call, k.MASK) != 0:
+        return False
+    target = load_obj(call, k.TENSORS)
+    storage = load_obj(target, k.T_STORAGE)
+    for o in range(1, load_i64(plan, 8)):
+        other = load_obj(call, k.TENSORS + o * 8)
+        if load_obj(other, k.T_STORAGE) == storage:
+            if (load_obj(other, k.T_SPEC) != load_obj(target, k.T_SPEC)
+                    or load_obj(other, k.T_OFFSET) != load_obj(target, k.T_OFFSET)):
+                return False
+    return True
+
+
+@unit.function
+def run_inplace(call: ptr, plan: ptr) -> obj:
+    """Write into operand 0 and count the write."""
+    operands = load_i64(plan, 8)
+    places, cell = stack(8 * 160), stack(64)
+    gather(call, plan, places)
+    store_i64(places, operands * 8, load_i64(places))
+    target = load_obj(call, k.TENSORS)
+    after = plan + (HEADER + operands) * 8 + 32
+    incref(target)
+    if not launch_all(call, plan, after, places, operands + 1, cell):
+        decref(target)
+        return None
+    count_write(target)
+    cells = load_i64(plan, 64)
+    if cells != 0 and failed(cell, cells):
+        decref(target)
+        return call_python(shared(FAIL), fail_format, load_obj(plan, 56), i64(cell))
+    return target
 
 
 fail_format = unit.global_("fail_format", 8, 8)
@@ -347,6 +432,7 @@ def record(call: ptr, plan: ptr, keep: ptr, saved: i64, made: ptr, specs: ptr,
     put(node, N_PLAN, load_obj(plan, 56))
     store_obj(node, N_EDGES, edges)
     store_obj(node, N_PORTS, ports)
+    store_obj(node, N_MASK, long_from(mask))
     store_obj(node, N_SAVED, values)
     counter = load_ptr(k.state, SEQUENCE)
     number = load_i64(counter) + 1
@@ -383,3 +469,24 @@ def scalars(call: ptr) -> obj:
     return made
 
 
+
+
+# ---- saved values ----------------------------------------------------------------------------
+
+CHANGED = 184
+call_one = external("PyObject_CallOneArg", [obj, obj], obj)
+
+
+@unit.function
+def restore(module: obj, saved: obj) -> obj:
+    """A tensor off the tape from what was kept; `CHANGED` raises if it was written to since."""
+    counter = load_obj(saved, A_COUNTER)
+    if counter != obj(k.none_object):
+        now, then = load_obj(counter, k.V_VALUE), load_obj(saved, A_VERSION)
+        if now != then and long_as(now) != long_as(then):
+            return call_one(shared(CHANGED), saved)
+    storage, offset = load_obj(saved, A_STORAGE), load_obj(saved, A_OFFSET)
+    incref(storage)
+    incref(offset)
+    incref(counter)
+    return new_tensor(load_obj(saved, A_SPEC), storage, offset, counter)

@@ -1,6 +1,8 @@
-"""Launching a kernel from Python: one builtin."""
+"""Launching a kernel from Python: one builtin, and the stages of one launch in order."""
 
-from ...targets.native import Unit, i64, load_i64, load_obj, obj, ptr, stack, store_i64, unlikely
+from ...targets.native import (
+    Unit, i64, load_i64, load_obj, load_ptr, obj, ptr, stack, store_i64, unlikely, void,
+)  # fmt: skip
 from .objects import as_integer, gil_release, gil_restore, none, wrong_count
 from .pool import dispatch
 
@@ -34,3 +36,15 @@ def python_launch(module: obj, arguments: ptr, count: i64) -> obj:
     else:
         dispatch(ptr(kernel), ptr(words), total, grain)
     return none()
+
+
+@unit.function
+def run_stages(table: ptr, low: i64, high: i64) -> void:
+    """A kernel whose points are stages: rows of (function, words, total, grain).
+
+    Each begins when the one before it has ended, on all threads.
+    """
+    while low < high:
+        row = table + low * 32
+        dispatch(load_ptr(row, 0), load_ptr(row, 8), load_i64(row, 16), load_i64(row, 24))
+        low += 1

@@ -1,0 +1,306 @@
+"""Reads and writes by an index along one dimension, and writes into parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core import views as algebra
+from ..core.dtypes import INTEGRAL, bool_, int64
+from ..loops.ir import cast
+from . import places
+from .indexing import _basic, gathered
+from .kinds import composite, rows
+
+
+def _out_of_range(value: int) -> None:
+    raise IndexError("index out of range in self")
+
+
+def _index_select(p: Any, self: Any, dim: int, index: Any) -> None:
+    _check_index("index_select", index)
+    d = algebra.wrap_dim(dim, self.spec.ndim)
+    line = index if index.spec.ndim else index.seen(((1,), (1,), 0))
+    if self.spec.ndim == 0:
+        _scalar_select(p, self, line)
+        return
+    if self.spec.shape[d] == 0 and line.spec.numel:
+        _out_of_range(0)
+    gathered(p, self, (d,), (line,), [_out_of_range], negative=False)
+
+
+def _scalar_select(p: Any, self: Any, index: Any) -> None:
+    """A 0-dim tensor has one element, index 0, and stays 0-dim."""
+    if index.spec.numel != 1:
+        raise RuntimeError("index_select(): Index to scalar can have only 1 value, got "
+                           f"{index.spec.numel} value(s)")
+    out = p.result(self.spec)
+
+    def body(value: Any, at: Any) -> Any:
+        p.check(at.eq(0), at, _out_of_range)
+        return value
+
+    p.flat(body, [self, index.seen(((), (), 0))], [out])
+
+
+def _check_index(name: str, index: Any) -> None:
+    if index.spec.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector")
+    if index.spec.dtype.category != INTEGRAL or index.spec.dtype.itemsize < 4:
+        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index")
+
+
+rows("index_select(Tensor self, int dim, Tensor index) -> Tensor", _index_select, kind="gather",
+     out=True,
+     backward={"self": lambda ops, grad, self_spec, dim, index: _select_back(
+         ops, grad, self_spec, dim, index)},
+     doc="The slices of a dimension that the index names.")
+
+
+def _select_back(ops: Any, grad: Any, self_spec: Any, dim: int, index: Any) -> Any:
+    if self_spec.ndim == 0:
+        return grad
+    d = algebra.wrap_dim(dim, self_spec.ndim)
+    return ops.index_at_backward(grad, tuple(self_spec.shape), (d,), [ops.reshape(index, (-1,))])
+
+
+# ---- writes: a scatter whose index is the same for all lines ----------------------------------
+
+def _spread_index(ops: Any, name: str, self: Any, dim: int, index: Any, shape: Any) -> Any:
+    """The index along dim, stretched over the other dimensions."""
+    if index.dim() > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: "
+                         f"{index.dim()} with type: {ops.scalar_type_name(index)}")
+    if index.dtype.category != INTEGRAL or index.dtype.itemsize < 4:
+        raise IndexError(f"{name}(): Expected dtype int32/int64 for index but got: "
+                         f"{ops.scalar_type_name(index)}")
+    if self.dim() == 0:
+        return ops.reshape(index, ())
+    d = algebra.wrap_dim(dim, self.dim())
+    line = [1] * self.dim()
+    line[d] = index.numel()
+    own = list(shape)
+    own[d] = index.numel()
+    return ops.expand(ops.reshape(index, tuple(line)), tuple(own))
+
+
+def _check_source(name: str, self: Any, dim: int, index: Any, source: Any) -> None:
+    if self.dim() == 0 or source.dim() == 0:
+        if index.numel() != source.numel():
+            raise IndexError(f"{name}(): Number of indices ({index.numel()}) should be equal to "
+                             f"source.size(dim) ({source.numel()}), for dim: {dim}")
+        return
+    d = algebra.wrap_dim(dim, self.dim())
+    mine = [n for k, n in enumerate(self.shape) if k != d]
+    other = [n for k, n in enumerate(source.shape) if k != d]
+    if mine != other:
+        raise RuntimeError(
+            f"{name}(): Source/destination tensor must have same slice shapes except at "
+            f"dimension {d} Source slice shape: {other}, destination slice shape: {mine}")
+    if index.numel() != source.shape[d]:
+        raise IndexError(f"{name}(): Number of indices ({index.numel()}) should be equal to "
+                         f"source.size(dim): ({source.shape[d]}), for dim: {d}")
+
+
+def _same_dtype(ops: Any, name: str, self: Any, source: Any) -> None:
+    if self.dtype is not source.dtype:
+        raise RuntimeError(f"{name}(): self and source expected to have the same dtype, but got "
+                           f"(self) {ops.scalar_type_name(self)} and (source) "
+                           f"{ops.scalar_type_name(source)}")
+
+
+def _written(ops: Any, name: str, self: Any, dim: int, index: Any, source: Any, combine: str,
+             inplace: bool) -> Any:
+    _same_dtype(ops, name, self, source)
+    _check_source(name, self, dim, index, source)
+    shape = tuple(self.shape)
+    if self.dim() and source.dim() == 0:
+        source = ops.reshape(source, tuple(1 for _ in shape))
+    wide = _spread_index(ops, name, self, dim, index, shape)
+    if self.dim() == 0:
+        source = ops.reshape(source, ())
+    function = ops.scatter_fold_ if inplace else ops.scatter_fold
+    return function(self, dim, wide, source, combine)
+
+
+def _index_add(inplace: bool) -> Any:
+    def body(ops: Any, self: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
+        if alpha != 1:
+            source = ops.mul(source, alpha)
+        return _written(ops, "index_add", self, dim, index, source, "sum", inplace)
+    return body
+
+
+def _index_copy(inplace: bool) -> Any:
+    return lambda ops, self, dim, index, source: _written(
+        ops, "index_copy", self, dim, index, source, "", inplace)
+
+
+def _index_fill(inplace: bool) -> Any:
+    def body(ops: Any, self: Any, dim: int, index: Any, value: Any) -> Any:
+        wide = _spread_index(ops, "index_fill", self, dim, _positive(ops, self, dim, index),
+                             self.shape)
+        if ops.is_tensor(value):
+            if value.dim():
+                raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor, but "
+                                   f"got tensor with {value.dim()} dimension(s).")
+            value = ops.to_dtype(value, self.dtype) if value.dtype is not self.dtype else value
+            value = ops.expand(value, tuple(wide.shape))
+        function = ops.scatter_fold_ if inplace else ops.scatter_fold
+        return function(self, dim, wide, value, "")
+    return body
+
+
+def _positive(ops: Any, self: Any, dim: int, index: Any) -> Any:
+    """index_fill counts negative indices from the end, unlike its kin."""
+    size = self.shape[algebra.wrap_dim(dim, self.dim())] if self.dim() else 1
+    if index.dtype.category != INTEGRAL:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    return ops.select_where(ops.lt(index, 0), ops.add(index, size), index)
+
+
+def _index_reduce(inplace: bool) -> Any:
+    def body(ops: Any, self: Any, dim: int, index: Any, source: Any, reduce: str,
+             include_self: bool) -> Any:
+        if reduce not in ("prod", "mean", "amax", "amin"):
+            raise RuntimeError("index_reduce(): Expected reduce to be one of prod, mean, amax or "
+                               f"amin but got {reduce}.")
+        _same_dtype(ops, "index_reduce", self, source)
+        _check_source("index_reduce", self, dim, index, source)
+        wide = _spread_index(ops, "index_reduce", self, dim, index, self.shape)
+        source = ops.reshape(source, tuple(wide.shape))
+        function = ops.scatter_reduce_ if inplace else ops.scatter_reduce
+        return function(self, dim, wide, source, reduce, include_self=include_self)
+    return body
+
+
+for _suffix in ("", "_"):
+    _inplace = bool(_suffix)
+    composite(f"index_add{_suffix}(Tensor self, int dim, Tensor index, Tensor source, *, "
+              "Scalar alpha=1) -> Tensor", _index_add(_inplace), out=not _inplace,
+              doc="self with alpha * source added to the slices that the index names.")
+    composite(f"index_copy{_suffix}(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+              _index_copy(_inplace), out=not _inplace,
+              doc="self with source written to the slices that the index names.")
+    composite(f"index_fill{_suffix}(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+              _index_fill(_inplace), doc="self with value in the slices that the index names.")
+    composite(f"index_reduce{_suffix}(Tensor self, int dim, Tensor index, Tensor source, "
+              "str reduce, *, bool include_self=True) -> Tensor", _index_reduce(_inplace),
+              out=not _inplace, doc="source folded into the slices that the index names.")
+
+
+# ---- the tensor as one line ------------------------------------------------------------------
+
+def _take(ops: Any, self: Any, index: Any) -> Any:
+    if index.dtype is not int64:
+        raise RuntimeError("take(): Expected a long tensor for index, but got "
+                           f"{ops.scalar_type_name(index)}")
+    if self.numel() == 0 and index.numel():
+        raise IndexError("take(): tried to take from an empty tensor")
+    return ops.index_at(ops.reshape(self, (-1,)), (0,), [index])
+
+
+def _put(ops: Any, self: Any, index: Any, source: Any, accumulate: bool) -> Any:
+    if index.dtype is not int64:
+        raise RuntimeError("put_(): Expected a long tensor for index, but got "
+                           f"{ops.scalar_type_name(index)}")
+    _same_dtype(ops, "put_", self, source)
+    if index.numel() != source.numel():
+        raise RuntimeError("put_(): Expected source and index to have the same number of "
+                           f"elements, but got source.numel() = {source.numel()}, index.numel() "
+                           f"= {index.numel()}")
+    made = ops.index_put_at(ops.reshape(self, (-1,)), ops.reshape(source, (-1,)), (0,),
+                            [ops.reshape(index, (-1,))], accumulate)
+    return ops.reshape(made, tuple(self.shape))
+
+
+def _masked_scatter(ops: Any, self: Any, mask: Any, source: Any) -> Any:
+    if mask.dtype is not bool_:
+        raise RuntimeError("masked_scatter_ only supports boolean masks, but got mask with dtype "
+                           f"{ops.scalar_type_name(mask)}")
+    if self.dtype is not source.dtype:
+        raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got "
+                           f"{ops.scalar_type_name(self)} and {ops.scalar_type_name(source)}")
+    shape = algebra.broadcast_shapes(tuple(self.shape), tuple(mask.shape))
+    at = ops.reshape(ops.nonzero(ops.reshape(ops.expand(mask, shape), (-1,))), (-1,))
+    if at.numel() > source.numel():
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    values = ops.narrow(ops.reshape(source, (-1,)), 0, 0, at.numel())
+    flat = ops.reshape(ops.expand(self, shape), (-1,))
+    return ops.reshape(ops.index_put_at(flat, values, (0,), [at], False), shape)
+
+
+def _into(body: Any) -> Any:
+    """The in-place form of a composite: its result copied into the first argument."""
+    return lambda ops, self, *rest: ops.copy_(self, body(ops, self, *rest))
+
+
+composite("take(Tensor self, Tensor index) -> Tensor", _take, out=True,
+          doc="Elements by their place in the flattened tensor.")
+for _suffix, _form in (("", lambda body: body), ("_", _into)):
+    composite(f"put{_suffix}(Tensor self, Tensor index, Tensor source, bool accumulate=False) "
+              "-> Tensor", _form(_put),
+              doc="Elements written (or added) by their place in the flattened tensor.")
+    composite(f"masked_scatter{_suffix}(Tensor self, Tensor mask, Tensor source) -> Tensor",
+              _form(_masked_scatter), doc="source's elements where the mask is true, in order.")
+
+
+# ---- parts -----------------------------------------------------------------------------------
+
+def _part_scatter(p: Any, self: Any, src: Any, index: Any) -> None:
+    out = places.begun(p, self)
+    p.flat(lambda v: cast(v, out.spec.dtype), [src], [out.seen(_basic(out.spec, index))])
+
+
+rows("part_scatter(Tensor self, Tensor src, any index) -> Tensor", _part_scatter, kind="copy",
+     method=False, node_name="SliceScatterBackward0",
+     backward={"self": lambda ops, grad, index: ops.part_scatter(
+         grad, ops.zeros((), dtype=grad.dtype, device=grad.device), index),
+         "src": lambda ops, grad, src_spec, index: ops.sum_to_size(
+             ops.getitem(grad, index), tuple(src_spec.shape))})
+
+
+def _same_shape(name: str, view: Any, src: Any) -> None:
+    if tuple(view) != tuple(src.shape):
+        raise RuntimeError("expected src to have a size equal to the slice of self. src size = "
+                           f"{list(src.shape)}, slice size = {list(view)}")
+
+
+def _at(self: Any, dim: int, item: Any) -> tuple[Any, ...]:
+    d = algebra.wrap_dim(dim, self.dim())
+    return (*(slice(None) for _ in range(d)), item)
+
+
+def _select_scatter(ops: Any, self: Any, src: Any, dim: int, index: int) -> Any:
+    shape, _, _ = algebra.select(self._spec, dim, index)
+    _same_shape("select_scatter", shape, src)
+    return ops.part_scatter(self, src, _at(self, dim, index))
+
+
+def _slice_scatter(ops: Any, self: Any, src: Any, dim: int, start: Any, end: Any, step: int
+                   ) -> Any:
+    shape, _, _ = algebra.slice_(self._spec, dim, start, end, step)
+    _same_shape("slice_scatter", shape, src)
+    return ops.part_scatter(self, src, _at(self, dim, slice(start, end, step)))
+
+
+composite("select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
+          _select_scatter, doc="self with one slice of a dimension replaced.")
+composite("slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, "
+          "int step=1) -> Tensor", _slice_scatter, doc="self with a range of a dimension replaced.")
+
+
+def _diagonal_scatter(p: Any, self: Any, src: Any, offset: int, dim1: int, dim2: int) -> None:
+    out = places.begun(p, self)
+    part = out.seen(algebra.diagonal(out.spec, offset, dim1, dim2))
+    if tuple(part.spec.shape) != tuple(src.spec.shape) and src.spec.ndim:
+        raise RuntimeError("expected src to have a size equal to the slice of self. src size = "
+                           f"{list(src.spec.shape)}, slice size = {list(part.spec.shape)}")
+    p.flat(lambda v: cast(v, out.spec.dtype), [src], [part])
+
+
+rows("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
+     _diagonal_scatter, kind="copy",
+     backward={"self": lambda ops, grad, offset, dim1, dim2: ops.diagonal_scatter(
+         grad, ops.zeros((), dtype=grad.dtype, device=grad.device), offset, dim1, dim2),
+         "src": lambda ops, grad, offset, dim1, dim2: ops.diagonal(grad, offset, dim1, dim2)},
+     doc="self with a diagonal replaced.")
