@@ -270,8 +270,12 @@ def _strided_put(p: Any, self: Any, src: Any, size: tuple[int, ...], stride: tup
 
 rows("as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset=0) -> "
      "Tensor", _strided_put, kind="copy", method=False,
-     backward={"src": lambda ops, grad, size, stride, offset: ops.clone(ops.as_strided_view(
-         grad, size, stride, offset))},
+     backward={
+         "self": lambda ops, grad, size, stride, offset: ops.as_strided_scatter(
+             grad, ops.zeros_like(ops.as_strided_view(grad, size, stride, offset)), size, stride,
+             offset),
+         "src": lambda ops, grad, size, stride, offset: ops.clone(ops.as_strided_view(
+             grad, size, stride, offset))},
      doc="self with the elements of one of its strided views replaced.")
 
 
