@@ -56,8 +56,8 @@ def _resized(out: Any, shape: tuple[int, ...], dtype: DType | None) -> Any:
 
 def _finished(tensor: Any, requires_grad: bool = False, out: Any = None) -> Any:
     """A new tensor starts at version 0: the draw is not a write that anybody could have missed."""
-    if out is None and tensor._version is not None:
-        tensor._version.value = 0
+    if out is None and tensor._counter is not None:
+        tensor._counter.value = 0
     return tensor.requires_grad_(True) if requires_grad else tensor
 
 

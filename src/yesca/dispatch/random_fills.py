@@ -75,7 +75,7 @@ def written(tensor: Any) -> None:
         return
     if not tensor._spec.dense:
         inplace.check(None, tensor, False, False)  # type: ignore[arg-type]
-    version = tensor._version
+    version = tensor._counter
     if version is not None:
         version.value += 1
 
