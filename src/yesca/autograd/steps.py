@@ -128,7 +128,7 @@ class _Writer:
     # ---- written formulas ----------------------------------------------------------------
 
     def formulas(self) -> list[str]:
-        found = self.names()
+        found = {**self.names(), "grad": "grads[0]"}  # also where an argument has that name
         lines: list[str] = []
         made: dict[int, str] = {}
         for key, formula in (self.record.backward or {}).items():  # type: ignore[union-attr]
