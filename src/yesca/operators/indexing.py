@@ -50,8 +50,22 @@ def _basic(base: Spec, index: Any) -> algebra.Strided:
     return tuple(now.shape), now.strides, offset
 
 
+def _last_step(plan: Any) -> str:
+    """The node PyTorch ends with: one view an item of the index, full slices skipped."""
+    index = plan.values[1]
+    items = index if isinstance(index, tuple) else (index,)
+    for item in reversed(items):
+        if item is None:
+            return "UnsqueezeBackward0"
+        if isinstance(item, int):
+            return "SelectBackward0"
+        if isinstance(item, slice) and item != slice(None):
+            return "SliceBackward0"
+    return "AliasBackward0"
+
+
 getitem = view(
-    "getitem(Tensor self, any index) -> Tensor", _basic, method=False, node_name="SliceBackward0",
+    "getitem(Tensor self, any index) -> Tensor", _basic, method=False, node_name=_last_step,
     backward={"self": lambda ops, grad, self_spec, index: ops.getitem_backward(
         grad, tuple(self_spec.shape), index)}, doc="self[index] for integers, slices and None.")
 

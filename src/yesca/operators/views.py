@@ -136,8 +136,8 @@ permute = view("permute(Tensor self, int[]... dims) -> Tensor", algebra.permute,
                doc="Dimensions in another order.")
 movedim = composite(
     "movedim(Tensor self, any source, any destination) -> Tensor",
-    lambda ops, self, source, destination: ops.as_strided_view(self, *algebra.movedim(
-        self._spec, _many(source), _many(destination))), aliases=("moveaxis",),
+    lambda ops, self, source, destination: ops.permute(self, algebra.moved_order(
+        self.dim(), _many(source), _many(destination))), aliases=("moveaxis",),
     doc="Dimensions moved to other places.")
 
 
@@ -255,8 +255,9 @@ as_strided_raw = view(
     doc="Strides and an offset relative to self's first element.")
 rows("as_strided_scatter_add(Tensor grad, int[] shape, int[] stride, int[] view_stride, "
      "int offset) -> Tensor", _strided_back, kind="copy", method=False,
-     backward={"grad": lambda ops, grad, grad_spec, view_stride, offset: ops.as_strided_view(
-         grad, tuple(grad_spec.shape), view_stride, offset)} if False else {})
+     backward={"grad": lambda ops, grad, grad_spec, shape, stride, view_stride, offset:
+               ops.as_strided_view(ops.copy_like(grad, shape, stride), tuple(grad_spec.shape),
+                                   view_stride, offset)})
 
 
 def _strided_put(p: Any, self: Any, src: Any, size: tuple[int, ...], stride: tuple[int, ...],
@@ -289,7 +290,7 @@ def _unfold_back(ops: Any, grad: Any, shape: tuple[int, ...], dim: int, size: in
     from ..core.spec import contiguous_strides
 
     if not shape:
-        return ops.reshape(ops.sum(grad), ())
+        return ops.sum(grad)
     strides = contiguous_strides(shape)
     d = algebra.wrap_dim(dim, len(shape))
     own = list(strides)
