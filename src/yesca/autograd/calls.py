@@ -62,7 +62,7 @@ def _checked(k: int, grad: Any, spec: Any, batched: bool) -> Any:
     if tuple(shape) != tuple(spec.shape):
         note = ("If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
                 "as the batch dimension. The sizes of the remaining dimensions are expected to "
-                f"match the shape of corresponding output, but a mismatch was detected: "
+                "match the shape of corresponding output, but a mismatch was detected: "
                 if batched else "Mismatch in shape: ")
         raise RuntimeError(f"{note}grad_output[{k}] has a shape of {grad.shape} and "  # type: ignore[attr-defined]
                            f"output[{k}] has a shape of {spec.shape}.")
