@@ -45,11 +45,11 @@ def make(made: Spec) -> Any:
     """An uninitialised tensor of a spec."""
     if made.device is META:
         storage = UntypedStorage._wrap(0, made.nbytes, None, 0, META)
-        return registry.wrap(storage, made, 0)  # type: ignore[misc]
+        return registry.wrap(storage, made, 0)
     if made.nbytes > (1 << 62):
         raise RuntimeError("Storage size calculation overflowed with sizes="
                            f"{list(made.shape)}")
-    return registry.wrap(new_storage(made.nbytes), made, 0)  # type: ignore[misc]
+    return registry.wrap(new_storage(made.nbytes), made, 0)
 
 
 def _finished(tensor: Any, requires_grad: bool) -> Any:
@@ -164,28 +164,28 @@ def _filled_like(tensor: Any, value: Any, dtype: DType | None, device: Any, memo
     return _finished(made, requires_grad) if requires_grad else made
 
 
-def empty_like(input: Any, *, dtype: DType | None = None, layout: Any = None,  # noqa: A002
+def empty_like(input: Any, *, dtype: DType | None = None, layout: Any = None,
                device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
                memory_format: Any = None) -> Any:
     """Uninitialised, with the shape, dtype and strides of another tensor."""
     return _finished(_like(input, dtype, device, memory_format), requires_grad)
 
 
-def zeros_like(input: Any, *, dtype: DType | None = None, layout: Any = None,  # noqa: A002
+def zeros_like(input: Any, *, dtype: DType | None = None, layout: Any = None,
                device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
                memory_format: Any = None) -> Any:
     """Zeros like another tensor."""
     return _filled_like(input, 0, dtype, device, memory_format, requires_grad)
 
 
-def ones_like(input: Any, *, dtype: DType | None = None, layout: Any = None,  # noqa: A002
+def ones_like(input: Any, *, dtype: DType | None = None, layout: Any = None,
               device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
               memory_format: Any = None) -> Any:
     """Ones like another tensor."""
     return _filled_like(input, 1, dtype, device, memory_format, requires_grad)
 
 
-def full_like(input: Any, fill_value: Any, *, dtype: DType | None = None,  # noqa: A002
+def full_like(input: Any, fill_value: Any, *, dtype: DType | None = None,
               layout: Any = None, device: Any = None, requires_grad: bool = False,
               pin_memory: bool = False, memory_format: Any = None) -> Any:
     """One value, like another tensor."""
@@ -378,7 +378,7 @@ def from_numpy(ndarray: Any) -> Any:
     strides = tuple(s // ndarray.itemsize for s in ndarray.strides)
     made = spec(dtype, ndarray.shape, strides)
     storage = UntypedStorage._wrap(ndarray.ctypes.data, made.nbytes, ndarray, EXPORTED | FOREIGN)
-    return registry.wrap(storage, made, 0)  # type: ignore[misc]
+    return registry.wrap(storage, made, 0)
 
 
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0,
@@ -407,7 +407,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0,
         warnings.warn("The given buffer is not writable, and PyTorch does not support "
                       "non-writable tensors.", UserWarning, stacklevel=2)
     storage = UntypedStorage._from_buffer(view[offset:offset + count * size])
-    made = registry.wrap(storage, spec(dtype, (count,)), 0)  # type: ignore[misc]
+    made = registry.wrap(storage, spec(dtype, (count,)), 0)
     return _finished(made, requires_grad)
 
 
@@ -476,7 +476,7 @@ def tensor_from_storage(storage: UntypedStorage, dtype: DType, storage_offset: i
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset "
             f"{storage_offset}, and itemsize {dtype.itemsize} requiring a storage size of {need} "
             f"are out of bounds for storage of size {storage._nbytes}")
-    seen = registry.wrap(storage, made, storage_offset)  # type: ignore[misc]
+    seen = registry.wrap(storage, made, storage_offset)
     return _finished(seen, requires_grad)
 
 

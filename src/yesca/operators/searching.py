@@ -306,7 +306,7 @@ rows("histogram_fixed(Tensor self, int bins, Scalar low, Scalar high) -> Tensor"
      kind="scatter", method=False)
 
 
-def _histc_public(ops: Any, self: Any, bins: int, min: Any, max: Any) -> Any:  # noqa: A002
+def _histc_public(ops: Any, self: Any, bins: int, min: Any, max: Any) -> Any:
     if bins <= 0:
         raise RuntimeError("bins must be > 0")
     low, high = min, max
