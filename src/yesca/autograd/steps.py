@@ -63,7 +63,7 @@ class _Writer:
     def names(self) -> dict[str, str]:
         """Expression of everything that a formula may name."""
         plan = self.plan
-        found = {"ops": "ops", "grad": "grads[0]", "grads": "tuple(grads)",
+        found = {"ops": "ops", "grads": "tuple(grads)",
                  "result": self.saved(True, 0), "result_spec": self.constant(plan.results[0]),
                  "needs": self.constant(tuple(bool(self.mask >> k & 1)
                                               for k in range(plan.operands)))}
@@ -85,7 +85,6 @@ class _Writer:
                 found[f"{name}_spec"] = self.constant(tuple(r.spec for r in value))
             else:
                 found[name] = self.constant(value)
-        found["grad"] = "grads[0]"  # also where an argument has that name
         return found
 
     def make(self) -> Step:
