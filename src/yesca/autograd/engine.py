@@ -56,6 +56,11 @@ def _hooked_leaves(roots: Sequence[Any]) -> dict[Any, int]:
     return found
 
 
+def current_run() -> Run:
+    """The pass that runs in this thread."""
+    return STATE.run  # type: ignore[no-any-return]
+
+
 class Run:
     """One backward pass.
 
@@ -91,14 +96,30 @@ class Run:
                 self.send_leaf(edge, grads)
             else:
                 self.send(edge, port, grads.pop())
-        before = STATE.grad
+        before, outer = STATE.grad, STATE.run
+        STATE.run = self
+        self.roots = roots
         set_grad(self.create)
         try:
             self.loop(needed)
             for leaf in [e for e in self.pending if isinstance(e, TensorBase)]:
                 self.leaf(leaf, self.pending.pop(leaf))
         finally:
+            STATE.run = outer
             set_grad(before)
+
+    def reached(self, places: Sequence[Any]) -> int:
+        """How many of these nodes and leaves the pass comes to."""
+        seen: set[Any] = set()
+        stack = [r for r in self.roots if r is not None]
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            if not isinstance(node, TensorBase):
+                stack.extend([e for e in node._edges if e is not None])
+        return sum(p is not None and p in seen for p in places)
 
     def loop(self, needed: set[Any] | None) -> None:
         heap, pending, retain, send = self.heap, self.pending, self.retain, self.send
