@@ -146,9 +146,12 @@ class Run:
     def visit(self, node: Any, grads: list[Any], needed: bool) -> Sequence[Any]:
         """Hooks, what is collected, the derivative, hooks."""
         extra = node._extra
+        collects = self.targets is not None and not self.accumulate
+        if collects and needed:  # as PyTorch: hooks of a tensor change what is collected for it
+            self.collect(node, grads)  # only where the pass ends
         if extra is not None and (extra.tensor_hooks or extra.retained):
             _tensor_hooks(extra, grads)
-        if self.targets is not None and not self.accumulate:
+        if collects and not needed:
             self.collect(node, grads)
         if not needed:
             return (None,) * len(node._edges)
@@ -291,6 +294,21 @@ def _pre_hooks(extra: Any, grads: list[Any]) -> list[Any]:
 
 
 def _after(node: Any, extra: Any, made: Sequence[Any], grads: list[Any]) -> Sequence[Any]:
+    """Hooks see the gradients of the edges as PyTorch numbers them."""
+    places = node.shown()
+    shown = tuple([None if k is None else made[k] for k in places])
+    changed = _changed_by_hooks(node, extra, shown, grads)
+    if changed is shown:
+        return made
+    found = [None] * len(made)
+    for k, grad in zip(places, changed, strict=True):
+        if k is not None:
+            found[k] = grad
+    return found
+
+
+def _changed_by_hooks(node: Any, extra: Any, made: Sequence[Any], grads: list[Any]
+                      ) -> Sequence[Any]:
     for hook in list(extra.hooks.values()):
         changed = hook(tuple(made), tuple(grads))
         if changed is None:
