@@ -183,7 +183,8 @@ def _common_device(record: Record, tensors: list[Any]) -> Any:
 def _two_devices(record: Record, a: Spec, b: Spec) -> RuntimeError:
     return RuntimeError(
         f"Expected all tensors to be on the same device, but found at least two devices, "
-        f"{a.device} and {b.device}! (when calling {record.name}; move one of them with .to())")
+        f"{a.device} and {b.device}! (when calling {record.name}: the tensor on device {b.device} "
+        f"is not on the expected device {a.device}; move one of them with .to())")
 
 
 # ---- execution -------------------------------------------------------------------------------

@@ -1,18 +1,17 @@
-"""New random tensors: `rand`, `randn`, `randint`, `randperm`, `normal`, `multinomial`, dropout.
+"""New random tensors: `rand`, `randn`, `randint`, `randperm`, `normal`, `multinomial`.
 
 Numbers are PyTorch's for the same seed. `FUNCTIONS` are the free functions by name, `METHODS` the
-tensor's methods (those in place come from `random_fills.py`).
+tensor's methods (those in place come from `random_fills.py`, dropout and the like from `noise.py`).
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..base.errors import type_name
-from ..core.devices import META
+from ..core.devices import META, resolve
 from ..core.dtypes import (
-    COMPLEX, FLOATING, SCALAR_NAMES, DType, bool_, float32, float64, int64,
+    COMPLEX, FLOATING, SCALAR_NAMES, DType, bool_, float32, float64, get_default_dtype, int64,
 )  # fmt: skip
 from ..core.spec import spec
 from ..core.tensor_base import TensorBase
@@ -20,9 +19,10 @@ from ..core.views import broadcast_shapes
 from ..runtime import draws
 from ..runtime.generator import Generator
 from ..runtime.plan import new_storage
+from . import noise
 from . import random_fills as fills
 from .call import OPERATORS
-from .creation import empty, empty_like, sizes_of
+from .creation import empty, empty_like, full_like, make, sizes_of
 from .state import STATE, set_grad
 
 _MOST_CATEGORIES = 1 << 24
@@ -34,10 +34,14 @@ def _new(name: str, sizes: Any, size: Any, out: Any, dtype: DType | None, layout
     if size is None and not sizes:
         raise TypeError(f"{name}() received an invalid combination of arguments - got (), but "
                         "expected sizes: a tuple of ints, or several ints")
+    if dtype is not None and not isinstance(dtype, DType):
+        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type_name(dtype)}")
     shape = sizes_of(sizes if size is None else (size,), name)
-    if out is None:
-        return empty(shape, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    return _resized(out, shape, dtype)
+    if out is not None:
+        return _resized(out, shape, dtype)
+    if layout is None and not pin_memory:
+        return make(spec(dtype or get_default_dtype(), shape, None, resolve(device)))
+    return empty(shape, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 
 def _resized(out: Any, shape: tuple[int, ...], dtype: DType | None) -> Any:
@@ -50,7 +54,10 @@ def _resized(out: Any, shape: tuple[int, ...], dtype: DType | None) -> Any:
     return out
 
 
-def _finished(tensor: Any, requires_grad: bool) -> Any:
+def _finished(tensor: Any, requires_grad: bool = False, out: Any = None) -> Any:
+    """A new tensor starts at version 0: the draw is not a write that anybody could have missed."""
+    if out is None and tensor._counter is not None:
+        tensor._counter.value = 0
     return tensor.requires_grad_(True) if requires_grad else tensor
 
 
@@ -68,7 +75,7 @@ def rand(*sizes: Any, size: Any = None, generator: Any = None, names: Any = None
     """
     fills.generator_of("rand", generator)
     made = _new("rand", sizes, size, out, dtype, layout, device, pin_memory)
-    return _finished(fills.uniform_(made, generator=generator), requires_grad)
+    return _finished(fills.uniform_(made, 0, 1, generator=generator), requires_grad, out)
 
 
 def randn(*sizes: Any, size: Any = None, generator: Any = None, names: Any = None,
@@ -83,7 +90,7 @@ def randn(*sizes: Any, size: Any = None, generator: Any = None, names: Any = Non
     """
     fills.generator_of("randn", generator)
     made = _new("randn", sizes, size, out, dtype, layout, device, pin_memory)
-    return _finished(fills.normal_(made, generator=generator), requires_grad)
+    return _finished(fills.normal_(made, generator=generator), requires_grad, out)
 
 
 def _range_and_sizes(args: tuple[Any, ...], low: Any, high: Any, size: Any) -> tuple[Any, ...]:
@@ -121,7 +128,7 @@ def randint(*args: Any, low: Any = None, high: Any = None, size: Any = None,
     low, high, size = _range_and_sizes(args, low, high, size)
     wanted = int64 if dtype is None and out is None else dtype
     made = _new("randint", (), tuple(size), out, wanted, layout, device, pin_memory)
-    return _finished(fills.random_(made, low, high, generator=generator), requires_grad)
+    return _finished(fills.random_(made, low, high, generator=generator), requires_grad, out)
 
 
 def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
@@ -132,7 +139,7 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | N
     >>> import yesca as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.randperm(4)
-    tensor([2, 0, 1, 3])
+    tensor([0, 1, 3, 2])
     """
     source = fills.generator_of("randperm", generator)
     if not fills._is_whole(n):
@@ -140,7 +147,7 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | N
     wanted = out._spec.dtype if out is not None else dtype or int64
     _check_permutation(wanted, int(n))
     drawn = empty(int(n), dtype=int64, device="cpu" if out is not None else device)
-    fills.fill(drawn, lambda address: draws.permutation(source, address, drawn._spec.numel))
+    fills.fill(drawn, draws.permutation, source, drawn._spec.numel)
     made = drawn if wanted is int64 else drawn.to(wanted)
     if out is not None:
         return _resized(out, (int(n),), dtype).copy_(made)
@@ -163,6 +170,8 @@ def _like(name: str, other: Any, generator: Any, options: dict[str, Any]) -> Any
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not "
                         f"{type_name(other)}")
     fills.generator_of(name, generator)
+    if not options and other._spec.dense:
+        return make(other._spec)
     return empty_like(other, **options)
 
 
@@ -212,7 +221,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
                             "float), but expected tensors, or (float mean, float std, tuple of "
                             "ints size)")
         made = _new("normal", (), tuple(size), out, dtype, layout, device, pin_memory)
-        return _finished(fills.normal_(made, mean, std, generator=generator), requires_grad)
+        return _finished(fills.normal_(made, mean, std, generator=generator), requires_grad, out)
     _check_deviation(std)
     specs = [p._spec for p in (mean, std) if isinstance(p, TensorBase)]
     shape = broadcast_shapes(*(s.shape for s in specs))
@@ -220,7 +229,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
         made = empty(shape, dtype=specs[0].dtype, device=specs[0].device)
     else:
         made = _resized(out, tuple(shape), None)
-    return _scaled(made, mean, std, generator)
+    return _finished(_scaled(made, mean, std, generator), out=out)
 
 
 def _check_deviation(std: Any) -> None:
@@ -259,7 +268,9 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None,  # n
         chosen = empty(tuple(made.shape), dtype=made.dtype, device=made.device)
     fills.bernoulli_(chosen, input if p is None else p, generator=generator)
     tape = _constant_of(input)
-    return chosen if isinstance(tape, int) else OPERATORS.add(chosen, tape.detach() - tape)
+    if isinstance(tape, int):
+        return _finished(chosen, out=out)
+    return OPERATORS.add(chosen, tape.detach() - tape)
 
 
 def poisson(input: Any, generator: Any = None) -> Any:  # noqa: A002
@@ -351,67 +362,23 @@ def _with_replacement(source: Generator, chosen: Any, weights: Any, rows: int) -
 
 def _without_replacement(source: Generator, chosen: Any, weights: Any, rows: int) -> None:
     """The largest weights divided by exponential numbers (the exponential race)."""
-    if not (weights.max().item() < math.inf and weights.min().item() >= 0):
+    dtype = weights._spec.dtype
+    double = dtype is float64
+    table = (weights if double else weights.to(float32)).contiguous()
+    categories = table._spec.shape[-1]
+    wrong = draws.check_weights(_address(table), categories, rows, double)
+    if wrong == 1:
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if not bool((weights.sum(-1) > 0).all().item()):
-        raise RuntimeError(_WRONG_WEIGHTS[3])
-    keys = fills.exponential_(empty_like(weights), 1, generator=source)
-    keys = OPERATORS.div(weights, keys).to(float64).contiguous()
-    categories = weights._spec.shape[-1]
-    draws.largest(_address(chosen), chosen._spec.shape[-1], _address(keys), categories, rows)
-
-
-# ---- dropout ---------------------------------------------------------------------------------
-
-def bernoulli_mask(like: Any, p: float, generator: Any = None) -> Any:
-    """Ones with the chance p, else zeros, with shape, dtype and strides of another tensor.
-
-    `bernoulli_mask(input, 1 - p)` divided by 1 - p is what dropout multiplies its input with.
-    """
-    return fills.bernoulli_(empty_like(like.detach()), p, generator=generator)
-
-
-_SCALE_ALPHA = 1.7580993408473766  # SELU's scale times its alpha
-
-
-def _dropped(input: Any, p: float, train: bool, inplace: bool, feature: bool,  # noqa: A002
-             alpha: bool) -> Any:
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
-    if p == 0 or not train or input._spec.numel == 0:
-        return input
-    multiply = OPERATORS.mul_ if inplace else OPERATORS.mul
-    if p == 1:
-        return multiply(input, 0)
-    noise = bernoulli_mask(_channels(input) if feature else input, 1 - p)
-    if not alpha:
-        return multiply(input, OPERATORS.div_(noise, 1 - p))
-    scale = 1 / math.sqrt((_SCALE_ALPHA * _SCALE_ALPHA * p + 1) * (1 - p))
-    shift = OPERATORS.add(noise, -1)
-    shift = OPERATORS.add_(OPERATORS.mul_(shift, _SCALE_ALPHA * scale), _SCALE_ALPHA * scale * p)
-    return OPERATORS.add_(multiply(input, OPERATORS.mul_(noise, scale)), shift)
-
-
-def _channels(input: Any) -> Any:  # noqa: A002
-    """A tensor with one element a channel: (N, C, 1, ...) for an input (N, C, ...)."""
-    made = input._spec
-    if made.ndim < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    shape = (*made.shape[:2], *[1] * (made.ndim - 2))
-    return empty(shape, dtype=made.dtype, device=made.device)
-
-
-def _dropout(name: str, text: str, feature: bool = False, alpha: bool = False) -> None:
-    def plain(input: Any, p: float, train: bool) -> Any:  # noqa: A002
-        return _dropped(input, p, train, False, feature, alpha)
-
-    def in_place(input: Any, p: float, train: bool) -> Any:  # noqa: A002
-        return _dropped(input, p, train, True, feature, alpha)
-
-    for function, full in ((plain, name), (in_place, name + "_")):
-        function.__name__ = function.__qualname__ = full
-        function.__doc__ = text
-        FUNCTIONS[full] = function
+    if wrong:
+        raise RuntimeError(_WRONG_WEIGHTS[wrong])
+    times = fills.exponential_(_like("multinomial", weights, None, {}), 1, generator=source)
+    if dtype is not float64 and dtype is not float32:  # quotients are rounded to the dtype
+        table = OPERATORS.div(weights, times).to(float32)
+        times = full_like(table, 1)
+    table, times = table.contiguous(), times.contiguous()
+    keys = new_storage(8 * rows * categories)
+    draws.race(_address(chosen), chosen._spec.shape[-1], keys._address, _address(table),
+               _address(times), categories, rows, double)
 
 
 FUNCTIONS: dict[str, Any] = {
@@ -419,15 +386,14 @@ FUNCTIONS: dict[str, Any] = {
         rand, randn, randint, randperm, rand_like, randn_like, randint_like, normal, bernoulli,
         poisson, multinomial)
 }
-_dropout("dropout", "Zero each element with the chance p, scale the others by 1 / (1 - p).")
-_dropout("feature_dropout", "Zero whole channels with the chance p.", feature=True)
-_dropout("alpha_dropout", "Dropout that keeps mean and variance of SELU's outputs.", alpha=True)
-_dropout("feature_alpha_dropout", "`alpha_dropout` of whole channels.", feature=True, alpha=True)
+FUNCTIONS.update(noise.FUNCTIONS)
 
 METHODS: dict[str, Any] = {
     **fills.METHODS, "bernoulli": bernoulli, "multinomial": multinomial,
 }
 for _function in (*FUNCTIONS.values(), *METHODS.values()):
     _function.__module__ = "torch"
+
+bernoulli_mask = noise.bernoulli_mask
 
 __all__ = ["FUNCTIONS", "METHODS", "bernoulli_mask"]

@@ -147,7 +147,7 @@ def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
             _deliver(name, target, result)
     finally:
         set_grad(before)
-    return out
+    return overloads.named_like(made, outs) if outs is out else out
 
 
 def _deliver(name: str, target: Any, result: Any) -> None:

@@ -45,6 +45,7 @@ TYPES = {
     for name in ("max", "min", "sort", "topk", "median", "nanmedian", "mode", "kthvalue",
                  "cummax", "cummin")
 }
+TYPES["histogram"] = named_result("histogram", ("hist", "bin_edges"))
 
 
 def _extreme(name: str) -> Any:
@@ -79,6 +80,11 @@ def _extreme(name: str) -> Any:
     function.__doc__ = (f"{name}(input), {name}(input, dim, keepdim=False) with values and "
                         f"indices, or {name}(input, other) elementwise.")
     return function
+
+
+def named_like(made: Any, values: Any) -> Any:
+    """Values under the names that `made` has for its own."""
+    return type(made)(values) if isinstance(made, NamedResult) else values
 
 
 def named(name: str, values: tuple[Any, ...]) -> Any:

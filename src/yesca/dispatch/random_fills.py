@@ -37,6 +37,7 @@ _C_NAMES = {
     bfloat16: "c10::BFloat16", bool_: "bool", uint16: "short unsigned int",
     uint32: "unsigned int", uint64: "long unsigned int",
 }
+_PLAIN = (float, int)
 _MOST = (1 << 63) - 1
 _LEAST = -(1 << 63)
 
@@ -55,8 +56,8 @@ def generator_of(name: str, generator: Any) -> Generator:
 
 def number(name: str, argument: str, position: int, value: Any) -> float:
     """A parameter of a distribution as a Python number; 0-dim tensors count."""
-    if isinstance(value, (int, float)):
-        return value
+    if type(value) in _PLAIN or isinstance(value, (int, float)):
+        return value  # type: ignore[no-any-return]
     if isinstance(value, TensorBase) and value._spec.numel == 1:
         return number(name, argument, position, value.item())  # type: ignore[attr-defined]
     if type(value).__module__ == "numpy" and getattr(value, "__float__", None) is not None:
@@ -72,8 +73,11 @@ def written(tensor: Any) -> None:
 
         OPERATORS.fill_(tensor, 0)
         return
-    inplace.check(None, tensor, STATE.grad, False)  # type: ignore[arg-type]
-    inplace.bump(tensor)
+    if not tensor._spec.dense:
+        inplace.check(None, tensor, False, False)  # type: ignore[arg-type]
+    version = tensor._counter
+    if version is not None:
+        version.value += 1
 
 
 def memory_order(made: Spec) -> list[int]:
@@ -81,18 +85,18 @@ def memory_order(made: Spec) -> list[int]:
     return sorted(range(made.ndim), key=lambda d: -made.strides[d])
 
 
-def fill(tensor: Any, draw: Callable[[int], Any]) -> Any:
-    """Let `draw(address)` write the elements in the order of the tensor's memory."""
+def fill(tensor: Any, draw: Callable[..., Any], source: Generator, *arguments: Any) -> Any:
+    """Let `draw(source, address, *arguments)` write the elements in the order of memory."""
     made = tensor._spec
     if made.numel == 0 or made.device is META:
         return tensor
     if made.dense:
-        draw(tensor._storage._address + tensor._offset * made.dtype.itemsize)
+        draw(source, tensor._storage._address + tensor._offset * made.dtype.itemsize, *arguments)
         return tensor
     order = memory_order(made)
     shape = tuple(made.shape[d] for d in order)
     packed = new_storage(made.numel * made.dtype.itemsize)
-    draw(packed._address)
+    draw(source, packed._address, *arguments)
     target = spec(made.dtype, shape, tuple(made.strides[d] for d in order), made.device)
     wrap = registry.wrap
     view = wrap(tensor._storage, target, tensor._offset)  # type: ignore[misc]
@@ -114,14 +118,15 @@ def _real(made: Spec) -> tuple[DType, int]:
 def _distributed(tensor: Any, kind: str, first: float, second: float, generator: Generator) -> Any:
     made = tensor._spec
     written(tensor)
-    return fill(tensor, lambda address: draws.distribution(
-        generator, address, made.dtype, made.numel, kind, first, second))
+    return fill(tensor, draws.distribution, generator, made.dtype, made.numel, kind, first, second)
 
 
 # ---- uniform and normal ----------------------------------------------------------------------
 
 def _bounds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[float, float]:
     """`from` is a word of Python's, so the two come as they are given."""
+    if len(args) == 2 and not kwargs and type(args[0]) in _PLAIN and type(args[1]) in _PLAIN:
+        return args
     given = dict(zip(("from", "to"), args, strict=False))
     if len(args) > 2 or not kwargs.keys() <= {"from", "to"} - given.keys():
         names = ", ".join([*map(type_name, args), *kwargs])
@@ -156,7 +161,7 @@ def uniform_(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any
         raise _not_implemented("check_uniform_bounds", dtype)
     _check_bounds(dtype, low, high)
     written(self)
-    return fill(self, lambda address: draws.uniform(source, address, dtype, count, low, high))
+    return fill(self, draws.uniform, source, dtype, count, low, high)
 
 
 def normal_(self: Any, mean: float = 0, std: float = 1, *, generator: Any = None) -> Any:
@@ -172,9 +177,7 @@ def normal_(self: Any, mean: float = 0, std: float = 1, *, generator: Any = None
     if made.dtype.category == COMPLEX:
         width /= 2.0**0.5  # the two parts share the variance
     written(self)
-    blocks = made.contiguous
-    return fill(self, lambda address: draws.normal(
-        source, address, dtype, count, center, width, blocks))
+    return fill(self, draws.normal, source, dtype, count, center, width, made.contiguous)
 
 
 # ---- other distributions ---------------------------------------------------------------------
@@ -256,11 +259,14 @@ def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
         return _distributed(self, "BERNOULLI", chance, 0.0, source)
     chances = _chances(self, p)
     written(self)
-    return fill(self, lambda address: _draw_chances(source, address, made, chances))
+    return fill(self, _draw_chances, source, made, chances)
 
 
 def _chances(target: Any, p: Any) -> Any:
     """The chances of the target's elements in the order of its memory: float32 or float64."""
+    mine, own = target._spec, p._spec
+    if mine.contiguous and own.contiguous and mine.shape == own.shape and own.dtype is float32:
+        return p
     given = p.detach()
     if given._spec.dtype not in DIGITS and target._spec.numel:
         raise _not_implemented("bernoulli_tensor_cpu_p_", given._spec.dtype)
@@ -306,9 +312,7 @@ def random_(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any:
         bound = last - base + 1
         wide = bound >= draws.WIDE_FROM
     written(self)
-    made = self._spec
-    return fill(self, lambda address: draws.integers(
-        source, address, dtype, made.numel, base, bound, wide))
+    return fill(self, draws.integers, source, dtype, self._spec.numel, base, bound, wide)
 
 
 def _integer_bounds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:

@@ -51,7 +51,7 @@ def _addmv(p: Any, self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> None
                            f"({vec.spec.shape[0]})")
     if not self.spec.dtype is mat.spec.dtype is vec.spec.dtype:
         raise RuntimeError("addmv input tensors must have the same dtype, but got "
-                           f"{three_dtypes(vec, mat, self)}")
+                           f"{three_dtypes(self, mat, vec)}")
     refuse_bool(mat, "addmv_impl_cpu")
     _added(p, self, mat, column(vec), (m,), beta, upright=True)
 

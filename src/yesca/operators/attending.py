@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.dtypes import FLOATING, bool_, int64
+from ..core.dtypes import FLOATING, SCALAR_NAMES, bool_, int64
 from ..core.spec import spec
 from ..core.views import broadcast_shapes, collapse, dense_order, expand_strides
 from ..loops.ir import Expr, cast, const, coord, fold
@@ -25,7 +25,7 @@ from .products import spoken, turned
 TILE = 1 << 18  # scores in a tile: 1 MiB of float32
 TILES = 256  # more tiles than this make larger ones
 CAUSAL_ROWS = 256  # with a causal mask a tile's later keys are skipped: fewer rows skip more
-SCATTERED = 1 << 14  # scores of heads that lie evenly, below which a launch does too little
+SCATTERED = 1 << 16  # scores of heads that lie evenly, below which a launch does too little
 GOALS = ("out", "sums", "dquery", "dkey", "dvalue")  # written, not read
 INFINITY = float("inf")
 
@@ -384,7 +384,8 @@ def _check(query: Any, key: Any, value: Any, mask: Any, causal: bool) -> None:
         raise RuntimeError("Expected query, key, and value to have the same dtype, but got "
                            f"query.dtype: {q} key.dtype: {k} and value.dtype: {v} instead.")
     if query.dtype.category != FLOATING:
-        raise RuntimeError(f"expected scalar type Float but found {spoken(_Named(query))}")
+        raise RuntimeError("expected scalar type Float but found "
+                           f"{SCALAR_NAMES[query.dtype]}")
     if mask is None:
         return
     if causal:

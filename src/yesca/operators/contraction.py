@@ -15,7 +15,7 @@ from typing import Any
 from ..core.spec import contiguous_strides, spec
 from ..core.views import view_strides, wrap_dim
 from .kinds import composite, rows
-from .products import same_dtype
+from .products import same_scalars
 
 Labels = tuple[int, ...]
 
@@ -61,7 +61,7 @@ def _inner_order(a: Any, b: Any, left: Labels, right: Labels, out: Labels) -> La
 
 
 def _contraction(p: Any, self: Any, other: Any, left: Labels, right: Labels, out: Labels) -> None:
-    same_dtype(self, other)
+    same_scalars(self, other)
     sizes = {**dict(zip(left, self.spec.shape, strict=True)),
              **dict(zip(right, other.spec.shape, strict=True))}
     batch = tuple(g for g in out if g in left and g in right)

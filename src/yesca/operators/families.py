@@ -8,7 +8,8 @@ FAMILIES = (
     "arithmetic", "transcendental", "comparison", "activation", "reduction", "views", "copying",
     "creation", "indexing", "slicing", "gathering", "products", "contraction", "matrix_chains",
     "attending", "softmax_family", "normalisation", "batch_statistics", "joining", "rearranging",
-    "sorting", "searching", "optimizers", "losses", "classification", "adding_products",
+    "sorting", "searching", "quantiles", "view_copies", "bags", "optimizers", "losses",
+    "classification", "adding_products", "convolution", "pooling",
 )
 _loaded: list[str] = []
 

@@ -75,7 +75,7 @@ def spoken(ref: Any) -> str:
     return _SPOKEN.get(ref.spec.dtype.name, ref.spec.dtype.name)
 
 
-def _title(ref: Any) -> str:
+def title(ref: Any) -> str:
     """The dtype as PyTorch's tensor types are called."""
     return SCALAR_NAMES[ref.spec.dtype]
 
@@ -251,10 +251,11 @@ def check_batches(a: Any, b: Any) -> None:
 
 def _check_bmm(a: Any, b: Any) -> None:
     check_batches(a, b)
-    _expected(a, b)
+    same_scalars(a, b)
 
 
-def _expected(a: Any, b: Any) -> None:
+def same_scalars(a: Any, b: Any) -> None:
+    """The dtypes of two stacks of matrices."""
     if a.spec.dtype is not b.spec.dtype:
         raise RuntimeError(f"expected scalar type {SCALAR_NAMES[a.spec.dtype]} but found "
                            f"{SCALAR_NAMES[b.spec.dtype]}")
@@ -320,7 +321,7 @@ def _check_stacks(a: Any, b: Any) -> None:
     if wanted[1] != b.spec.shape[-2]:
         raise RuntimeError("Expected size for first two dimensions of batch2 tensor to be: "
                            f"{wanted} but got: {[wanted[0], b.spec.shape[-2]]}.")
-    _expected(a, b)
+    same_scalars(a, b)
 
 
 def _matmul_name(plan: Any) -> str:
@@ -360,10 +361,10 @@ def _check_linear(input: Any, weight: Any, bias: Any) -> None:
         return
     if input.spec.dtype is not weight.spec.dtype:
         raise RuntimeError("mat1 and mat2 must have the same dtype, but got "
-                           f"{_title(input)} and {_title(weight)}")
+                           f"{title(input)} and {title(weight)}")
     if bias.spec.dtype is not input.spec.dtype:
         raise RuntimeError("self and mat2 must have the same dtype, but got "
-                           f"{_title(bias)} and {_title(weight)}")
+                           f"{title(bias)} and {title(weight)}")
     refuse_bool(input, "addmm_impl_cpu_")
 
 
@@ -405,7 +406,7 @@ def _linear_weight(ops: Any, grad: Any, input: Any, weight_spec: Any) -> Any:
 
 
 rows("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", _linear,
-     kind="contraction", method=False, node_name=_linear_name,
+     kind="contraction", method=False, out=True, node_name=_linear_name,
      backward={"input": lambda ops, grad, input_spec, weight: _left_back(
                    ops, grad, input_spec, weight) if weight.dim() == 1
                    else ops.matmul(grad, weight),

@@ -1,8 +1,7 @@
 """Drawing categories by weight, with replacement and (from keys drawn before) without it."""
 
 from ...targets.native import (
-    Unit, f32, f64, i64, load_f32, load_f64, load_i64, ptr, store_f64, store_i64,
-    void,
+    Unit, f32, f64, i64, load, load_f32, load_f64, load_i64, ptr, store_f64, store_i64, void,
 )  # fmt: skip
 from .random import uniform_of
 
@@ -12,43 +11,33 @@ unit = Unit("categories")
 # With replacement: a uniform number is looked up in the running sums.
 
 
-@unit.function
-def _accumulate_f32(sums: ptr, weights: ptr, count: i64) -> i64:
-    """Running sums, divided by the last; 1 negative or NaN, 2 infinite, 3 without a sum."""
-    total = f32(0)
-    for index in range(count):
-        weight = load_f32(weights, index * 4)
-        if not weight >= 0.0:
-            return 1
-        if weight - weight != 0.0:
-            return 2
-        total += weight
-        store_f64(sums, index * 8, f64(total))
-    if not total > 0.0:
-        return 3
-    for index in range(count):
-        store_f64(sums, index * 8, f64(f32(load_f64(sums, index * 8)) / total))
-    store_f64(sums, (count - 1) * 8, 1.0)
-    return 0
+def _accumulating(kind):
+    size = kind.nbytes
+
+    @unit.function(name=f"accumulate_{kind}")
+    def accumulate(sums: ptr, weights: ptr, count: i64) -> i64:
+        """Running sums, divided by the last; 1 negative or NaN, 2 infinite, 3 without a sum."""
+        total = kind(0)
+        for index in range(count):
+            weight = load(kind, weights, index * size)
+            if not weight >= 0.0:
+                return 1
+            if weight - weight != 0.0:
+                return 2
+            total += weight
+            store_f64(sums, index * 8, f64(total))
+        if not total > 0.0:
+            return 3
+        for index in range(count):
+            store_f64(sums, index * 8, f64(kind(load_f64(sums, index * 8)) / total))
+        store_f64(sums, (count - 1) * 8, 1.0)
+        return 0
+
+    return accumulate
 
 
-@unit.function
-def _accumulate_f64(sums: ptr, weights: ptr, count: i64) -> i64:
-    total = 0.0
-    for index in range(count):
-        weight = load_f64(weights, index * 8)
-        if not weight >= 0.0:
-            return 1
-        if weight - weight != 0.0:
-            return 2
-        total += weight
-        store_f64(sums, index * 8, total)
-    if not total > 0.0:
-        return 3
-    for index in range(count):
-        store_f64(sums, index * 8, load_f64(sums, index * 8) / total)
-    store_f64(sums, (count - 1) * 8, 1.0)
-    return 0
+_accumulate_f32 = _accumulating(f32)
+_accumulate_f64 = _accumulating(f64)
 
 
 @unit.function
@@ -77,7 +66,38 @@ def multinomial(state: ptr, target: ptr, samples: i64, weights: ptr, categories:
     return 0
 
 
-# Without replacement: the categories with the largest keys, the largest first.
+# Without replacement: each weight is divided by an exponential number; the largest keys win.
+
+
+@unit.function(inline=True)
+def _weight(weights: ptr, index: i64, double: i64) -> f64:
+    return load_f64(weights, index * 8) if double != 0 else f64(load_f32(weights, index * 4))
+
+
+@unit.function
+def check(weights: ptr, categories: i64, rows: i64, double: i64) -> i64:
+    """0 for rows of weights to draw from; 1 negative, infinite or NaN; 3 all zero."""
+    empty = i64(0)
+    for row in range(rows):
+        found = i64(0)
+        for index in range(categories):
+            weight = _weight(weights, row * categories + index, double)
+            if not (weight >= 0.0 and weight - weight == 0.0):
+                return 1
+            found = i64(1) if weight > 0.0 else found
+        empty = empty if found != 0 else i64(3)
+    return empty
+
+
+@unit.function
+def race(keys: ptr, weights: ptr, times: ptr, count: i64, double: i64) -> void:
+    """float64 keys: float32 or float64 weights divided by as many exponential numbers."""
+    for index in range(count):
+        if double != 0:
+            store_f64(keys, index * 8, load_f64(weights, index * 8) / load_f64(times, index * 8))
+        else:
+            quotient = load_f32(weights, index * 4) / load_f32(times, index * 4)
+            store_f64(keys, index * 8, f64(quotient))
 
 
 @unit.function(inline=True)

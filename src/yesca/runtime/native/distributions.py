@@ -202,21 +202,21 @@ def _poisson_small(state: ptr, rate: f64) -> f64:
 def _poisson_large(state: ptr, rate: f64) -> f64:
     """Transformed rejection with a squeeze (Hörmann 1993, algorithm PTRS)."""
     root, log_rate = sqrt(rate), _log(rate)
-    b = fma(root, 2.53, 0.931)
-    a = fma(b, 0.02483, -0.059)
+    b = 0.931 + 2.53 * root
+    a = -0.059 + 0.02483 * b
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
     inside = 0.9277 - 3.6224 / (b - 2.0)
     while True:
         u = uniform_of(state) - 0.5
         v = uniform_of(state)
         rest = 0.5 - fabs(u)
-        count = floor(fma(2.0 * a / rest + b, u, rate) + 0.43)
+        count = floor((2.0 * a / rest + b) * u + rate + 0.43)
         if rest >= 0.07 and v <= inside:
             return count
         if count < 0.0 or (rest < 0.013 and v > rest):
             continue
         left = _log(v) + _log(inverse_alpha) - _log(a / (rest * rest) + b)
-        if left <= fma(count, log_rate, -rate) - _log_gamma(count + 1.0):
+        if left <= count * log_rate - rate - _log_gamma(count + 1.0):
             return count
 
 
@@ -234,3 +234,19 @@ def poisson(state: ptr, target: ptr, rates: ptr, count: i64) -> i64:
             value = _poisson_small(state, rate)
         store_f64(target, index * 8, value)
     return count
+
+
+# Slopes of a randomised leaky ReLU.
+
+
+@unit.function
+def slopes(state: ptr, target: ptr, values: ptr, count: i64, low: f64, high: f64) -> void:
+    """float64: 1 where the float64 value is positive or NaN, else a number of [low, high).
+
+    PyTorch rounds twice here; in its in-place draws it does so once.
+    """
+    for index in range(count):
+        slope = 1.0
+        if load_f64(values, index * 8) <= 0.0:
+            slope = uniform_of(state) * (high - low) + low
+        store_f64(target, index * 8, slope)
