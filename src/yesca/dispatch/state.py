@@ -16,6 +16,7 @@ class _State(threading.local):
         self.anomaly = False
         self.check_nan = True
         self.saving: list[Any] = []  # pairs of hooks that pack and unpack what the tape keeps
+        self.run: Any = None  # the backward pass in progress
         self.evaluating: Any = None  # under anomaly mode: the node whose derivative runs
         self.levels: list[Any] = []
 
