@@ -22,9 +22,10 @@ from ..dispatch import state
 from ..dispatch.state import STATE
 from ..runtime import memory
 from ..runtime.plan import Plan
+from ..runtime.recording import BRANCH, CALLS, CHECKED, NODE
 from . import breaks, tape
 from .program import Program
-from .tape import CALLS, NODE, Tape
+from .tape import Tape
 from .trie import Trie
 
 replays = 0  # native replay calls in this process (for tests and reports)
@@ -40,6 +41,8 @@ class Recorder:
         self.trie = Trie()
         self.running = False
         self.strict = False  # fullgraph=True: a break is an error
+        self._called = (self.branch, self.checked)  # by native code: they live as long
+        self.tape.header[BRANCH], self.tape.header[CHECKED] = map(id, self._called)
         self._held = self._references_of_the_tape()
 
     def _references_of_the_tape(self) -> int:
@@ -84,8 +87,7 @@ class Recorder:
             self._advance(key.tobytes())
             made = [] if plan.inplace else [self.tape.new(s.nbytes) for s in plan.results]
             if plan.checks:
-                breaks.note("check", plan.record.name, self.tape.header[CALLS])
-                self.flush()
+                self.checked()
             return made
 
     def _recordable(self, tensors: list[Any], scalars: tuple[Any, ...]) -> bool:
@@ -107,6 +109,15 @@ class Recorder:
         header = self.tape.header
         key = ctypes.string_at(address, nbytes)
         header[NODE] = self.trie.branch(header[NODE], key).address
+
+    def checked(self) -> None:
+        """The call recorded last checks values: its error belongs to this line of the program."""
+        header = self.tape.header
+        if breaks.wanted():
+            entry = self.trie.at(header[NODE]).entry
+            assert entry is not None
+            breaks.note("check", entry.plan.record.name, header[CALLS])
+        self.flush()
 
     # ---- running -----------------------------------------------------------------------------
 
@@ -130,7 +141,7 @@ class Recorder:
             header, storages = self.tape.header, self.tape.storages
             if not storages:
                 return
-            self.running = True
+            self._mark(True)
             try:
                 node = self.trie.at(header[NODE])
                 counts = self._counts(storages, node.new)
@@ -139,13 +150,20 @@ class Recorder:
                               if count > held])
                 failed = self._run(node.program(live), storages)
             finally:
-                self.running = False
+                self._mark(False)
                 self.tape.clear(self.trie.root.address)
                 for storage in storages:
                     storage.__class__ = UntypedStorage
             if failed is not None:
                 plan, words = failed
                 plan.on_check(words)
+
+    def _mark(self, running: bool) -> None:
+        """Native code of the recorder's own thread must not record while another one runs it."""
+        self.running = running
+        if STATE.recorder is not self:
+            for listener in state.listeners:
+                listener()
 
     def _run(self, program: Program, storages: list[Any]) -> Any:
         """One replay; gives (plan, error words) of a call that failed."""

@@ -11,16 +11,10 @@ import struct
 from typing import Any
 
 from ..core.storage import UntypedStorage
-
-#: Words of the header: addresses of the trie node reached, of the values and of the list of
-#: storages, how many numbers, values and calls there are, and the object that finds a new branch.
-NODE, VALUES, STORAGES, COUNT, USED, CALLS, BRANCH, PENDING_BYTES = range(8)
-
-#: A longer recording is run before it goes on.
-MOST_CALLS = 1 << 12
-MOST_VALUES = 1 << 16
-MOST_BYTES = 1 << 30
-ROOM = 512  # values that one more call may need
+from ..runtime.recording import (
+    CALLS, COUNT, HEADER_WORDS, MOST_BYTES, MOST_CALLS, MOST_VALUES, NODE, PENDING_BYTES, ROOM,
+    STORAGES, USED, VALUES,
+)
 
 _address_slot: Any = UntypedStorage.__dict__["_address"]
 _owner_slot: Any = UntypedStorage.__dict__["_owner"]
@@ -65,7 +59,7 @@ class Tape:
                                   {"__slots__": (), "recorder": recorder,
                                    "__module__": UntypedStorage.__module__})
         self.storages: list[Any] = []
-        self.header = (ctypes.c_int64 * 16)()
+        self.header = (ctypes.c_int64 * HEADER_WORDS)()
         self.values = (ctypes.c_int64 * (MOST_VALUES + ROOM))()
         self.values_address = ctypes.addressof(self.values)
         self.address = ctypes.addressof(self.header)
