@@ -131,10 +131,9 @@ def split(tensor: Any, index: Any) -> tuple[Any, dict[int, Any]]:
         else:
             basic.append(item)
             place += not isinstance(item, int)
-    if all(i == slice(None) for i in basic if not isinstance(i, int) or i is None):
-        if not any(isinstance(i, int) or i is None for i in basic):
-            view = tensor if indices else call(record("alias"), (tensor,))  # type: ignore[arg-type]
-            return view, indices
+    if all(isinstance(i, slice) and i == slice(None) for i in basic):
+        view = tensor if indices else call(record("alias"), (tensor,))  # type: ignore[arg-type]
+        return view, indices
     return call(record("getitem"), (tensor, tuple(basic))), indices  # type: ignore[arg-type]
 
 

@@ -46,7 +46,7 @@ class Node(NodeBase):
 
     def name(self) -> str:
         """PyTorch's name of this kind of node."""
-        return self._plan.record.grad_name_of(self._plan)  # type: ignore[no-any-return]
+        return self._plan.record.grad_name_of(self._plan)
 
     @property
     def extra(self) -> NodeExtra:
@@ -56,7 +56,7 @@ class Node(NodeBase):
 
     def edges(self) -> tuple[Any, ...]:
         """Per tensor argument: the node or leaf its gradient goes to, or None."""
-        return self._edges  # type: ignore[no-any-return]
+        return self._edges
 
     def results(self) -> int:
         """How many gradients it takes."""
@@ -106,7 +106,7 @@ class Node(NodeBase):
             raise RuntimeError(FREED)
         if not STATE.grad:
             try:
-                return steps.step(self._plan, self._mask)(self, grads)  # type: ignore[no-any-return]
+                return steps.step(self._plan, self._mask)(self, grads)
             except SavedChanged:
                 pass  # what follows words the error
         return self.walk(grads)

@@ -69,7 +69,8 @@ class _Fast:
             fastkey.STORAGE_TYPE: UntypedStorage, fastrun.VERSION_TYPE: Version,
             fastrun.NODE_TYPE: self.types["node"], fastrun.SAVED_TYPE: Saved,
             fastrun.EXTRA_TYPE: Extra, fastrun.CPU: CPU, fastrun.ZERO: 0, fastrun.EMPTY: (),
-            fastrun.FAIL: _fail, fastrun.CHANGED: raise_changed, fastcall.LEARN: self.learn, fastcall.REFRESH: self.refresh,
+            fastrun.FAIL: _fail, fastrun.CHANGED: raise_changed,
+            fastcall.LEARN: self.learn, fastcall.REFRESH: self.refresh,
         }
         for place, word in words.items():
             self.write(place, word)
@@ -209,8 +210,9 @@ class _Fast:
         saved = plan.saves(mask) if plan.differentiable and mask else ()
         slow = any(one.total > one.grain for one in plan.launches)
         offset = plan.view[1] if plan.view is not None else int(slow)
-        words = [2 if plan.inplace else int(plan.view is not None), plan.operands, len(plan.results),
-                 len(plan.temporaries), len(plan.launches), int(plan.differentiable), offset,
+        kind = 2 if plan.inplace else int(plan.view is not None)
+        words = [kind, plan.operands, len(plan.results), len(plan.temporaries),
+                 len(plan.launches), int(plan.differentiable), offset,
                  id(plan), plan.checks, len(saved), len(plan.writes)]
         words += [plan.operand_spec(k).dtype.itemsize for k in range(plan.operands)]
         for k, spec in enumerate(plan.results):

@@ -112,7 +112,7 @@ def _builtin(found: Record, twin: Callable[..., Any], name: str) -> Callable[...
 
     if fast.FAST is None or found.composite is not None:
         return twin
-    return fast.FAST.function(found, twin, name)  # type: ignore[no-any-return]
+    return fast.FAST.function(found, twin, name)
 
 
 def _with_out(found: Record) -> Callable[..., Any]:

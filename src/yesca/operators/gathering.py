@@ -8,6 +8,7 @@ from ..core import views as algebra
 from ..core.dtypes import INTEGRAL, bool_, int64
 from ..core.spec import spec
 from ..loops import ir
+from ..loops.folds import neutral
 from ..loops.ir import Expr, cast, const
 from ..loops.scalar import where
 from . import places
@@ -329,12 +330,6 @@ for _suffix, _inplace in (("", False), ("_", True)):
 
 # ---- scatter_reduce --------------------------------------------------------------------------
 
-def _neutral(dtype: Any, fold: str) -> Any:
-    from ..targets.llvm_folds import neutral
-
-    return neutral(fold, dtype)
-
-
 def _scatter_reduce(p: Any, self: Any, dim: int, index: Any, src: Any, reduce: str,
                     include_self: bool) -> None:
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
@@ -347,7 +342,7 @@ def _scatter_reduce(p: Any, self: Any, dim: int, index: Any, src: Any, reduce: s
     dtype = out.spec.dtype
     fold = _FOLDS[reduce]
     if not include_self:
-        start = _neutral(dtype, fold)
+        start = neutral(fold, dtype)
         _constant_into(p, out, dim, index, start, "")
     _scatter_into(p, out, dim, index, src, fold)
     if reduce != "mean":

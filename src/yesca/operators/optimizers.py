@@ -27,7 +27,7 @@ def _widened(lists: list[Any], body: Callable[..., Any], written: tuple[int, ...
     wide = compute_dtype(lists[written[0]][0].spec.dtype)
 
     def run(*values: Expr) -> tuple[Expr, ...]:
-        return body(*(cast(v, wide) for v in values))  # type: ignore[no-any-return]
+        return body(*(cast(v, wide) for v in values))
 
     return run
 

@@ -78,7 +78,7 @@ for _name in ("quantile", "nanquantile"):
               + ("." if _name == "quantile" else ", NaNs left out."))
 
 
-def _histogram(ops: Any, self: Any, bins: Any, range: Any, weight: Any, density: bool) -> Any:  # noqa: A002
+def _histogram(ops: Any, self: Any, bins: Any, range: Any, weight: Any, density: bool) -> Any:
     line = ops.reshape(self, (-1,))
     if ops.is_tensor(bins):
         edges = bins

@@ -123,8 +123,8 @@ def _changes(p: Any, self: Any) -> None:
     p.flat(lambda: const(1, bool_), [], [out.seen(((1,), (1,), 0))])
     step, wide = self.spec.strides[0], compute_dtype(self.spec.dtype)
     if size > 1:
-        p.flat(lambda a, b: cast(a, wide).ne(cast(b, wide)), [self.seen(((size - 1,), (step,), step)),
-                                      self.seen(((size - 1,), (step,), 0))],
+        after, before = (self.seen(((size - 1,), (step,), start)) for start in (step, 0))
+        p.flat(lambda a, b: cast(a, wide).ne(cast(b, wide)), [after, before],
                [out.seen(((size - 1,), (1,), 1))])
 
 
@@ -306,7 +306,7 @@ rows("histogram_fixed(Tensor self, int bins, Scalar low, Scalar high) -> Tensor"
      kind="scatter", method=False)
 
 
-def _histc_public(ops: Any, self: Any, bins: int, min: Any, max: Any) -> Any:  # noqa: A002
+def _histc_public(ops: Any, self: Any, bins: int, min: Any, max: Any) -> Any:
     if bins <= 0:
         raise RuntimeError("bins must be > 0")
     low, high = min, max

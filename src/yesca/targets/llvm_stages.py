@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..core.dtypes import int64
+from ..loops.folds import neutral
 from ..loops.ir import Expr, Store, walk
 from .llvm import CHEAP, LANES, TILE, WIDE, Frame, StageText
-from .llvm_folds import Fold, emit_scan, neutral
+from .llvm_folds import Fold, emit_scan
 from .llvm_values import Value, literal, memory_type, scalar_type, splat, vector_type
 
 
