@@ -330,9 +330,17 @@ for _suffix, _inplace in (("", False), ("_", True)):
 # ---- scatter_reduce --------------------------------------------------------------------------
 
 def _neutral(dtype: Any, fold: str) -> Any:
-    from ..targets.llvm_folds import neutral
-
-    return neutral(fold, dtype)
+    """The value that changes nothing when it is folded in."""
+    if fold in ("sum", "prod"):
+        return int(fold == "prod")
+    if dtype.category > INTEGRAL:
+        return float("-inf") if fold == "max" else float("inf")
+    if dtype is bool_:
+        return fold == "min"
+    bits = dtype.itemsize * 8 - int(dtype.is_signed)
+    if fold == "min":
+        return (1 << bits) - 1
+    return -(1 << bits) if dtype.is_signed else 0
 
 
 def _scatter_reduce(p: Any, self: Any, dim: int, index: Any, src: Any, reduce: str,
@@ -451,5 +459,3 @@ for _suffix in ("", "_"):
                   ops, f"scatter_reduce_fold{suffix}")(self, dim, index, src, reduce,
                                                        include_self),
               out=not _suffix, doc="src folded into self where the index says along dim.")
-
-__all__ = ["bool_"]

@@ -15,7 +15,6 @@ from ..core.dtypes import (
     BOOL, COMPLEX, SCALAR_NAMES, DType, bfloat16, bool_, complex64, float16, float32, float64,
     int64, uint8,
 )
-from ..loops import ir
 from ..loops.ir import Expr, cast, const
 from ..loops.scalar import where
 
@@ -150,6 +149,3 @@ def type_name(tensor: Any) -> str:
 def count_of(shape: Sequence[int]) -> int:
     """How many elements a shape has."""
     return math.prod(shape)
-
-
-__all__ = ["ir"]

@@ -78,12 +78,12 @@ for _name in ("quantile", "nanquantile"):
               + ("." if _name == "quantile" else ", NaNs left out."))
 
 
-def _histogram(ops: Any, self: Any, bins: Any, range: Any, weight: Any, density: bool) -> Any:  # noqa: A002
+def _histogram(ops: Any, self: Any, bins: Any, limits: Any, weight: Any, density: bool) -> Any:
     line = ops.reshape(self, (-1,))
     if ops.is_tensor(bins):
         edges = bins
     else:
-        edges = ops.linspace(*_range(ops, line, range), int(bins) + 1, dtype=self.dtype,
+        edges = ops.linspace(*_range(ops, line, limits), int(bins) + 1, dtype=self.dtype,
                              device=self.device)
     count = edges.numel() - 1
     place = ops.sub(ops.searchsorted(edges, line, right=True), 1)

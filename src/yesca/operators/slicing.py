@@ -286,7 +286,8 @@ def _slice_scatter(ops: Any, self: Any, src: Any, dim: int, start: Any, end: Any
 composite("select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
           _select_scatter, doc="self with one slice of a dimension replaced.")
 composite("slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, "
-          "int step=1) -> Tensor", _slice_scatter, out=True, doc="self with a range of a dimension replaced.")
+          "int step=1) -> Tensor", _slice_scatter, out=True,
+          doc="self with a range of a dimension replaced.")
 
 
 def _diagonal_scatter(p: Any, self: Any, src: Any, offset: int, dim1: int, dim2: int) -> None:
