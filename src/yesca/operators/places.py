@@ -21,10 +21,11 @@ from ..loops.scalar import where
 Fail = Callable[[int], None]
 
 
-def out_of_bounds(dim: int, size: int) -> Fail:
+def out_of_bounds(dim: int, size: int, caller: str = "") -> Fail:
     """Raises PyTorch's error for an index that its dimension does not have."""
     def fail(value: int) -> None:
-        raise IndexError(f"index {value} is out of bounds for dimension {dim} with size {size}")
+        raise IndexError(f"{caller}index {value} is out of bounds for dimension {dim} with size "
+                         f"{size}")
     return fail
 
 
