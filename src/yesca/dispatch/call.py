@@ -72,6 +72,8 @@ def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
                 continue
             key.append(value._spec)
             tensors.append(value)
+            if value._extra is not None:
+                inplace.settle(value)
             needs = needs or value._requires_grad
         elif value is None:
             key.append(None)
@@ -113,6 +115,8 @@ def _encode_tensors(record: Record, values: Any, key: list[Any], tensors: list[A
                             f"argument 0, but got {type(value).__name__}")
         key.append(value._spec)
         tensors.append(value)
+        if value._extra is not None:
+            inplace.settle(value)
         needs = needs or bool(value._requires_grad)
     return needs
 
@@ -228,10 +232,10 @@ def _viewed(base: Any, spec: Spec, offset: int) -> Any:
                                f"{base._spec.dtype} as {spec.dtype} (different element sizes), "
                                f"but got {base._offset}")
     made = registry.wrap(base._storage, spec, start + offset)  # type: ignore[misc]
-    made._version = base._version
+    made._counter = base._counter
     extra = made._extra = Extra()
     extra.base = base if base._extra is None or base._extra.base is None else base._extra.base
-    extra.seen = base._version.value if base._version is not None else 0
+    extra.seen = base._counter.value if base._counter is not None else 0
     return made
 
 

@@ -56,8 +56,8 @@ def _resized(out: Any, shape: tuple[int, ...], dtype: DType | None) -> Any:
 
 def _finished(tensor: Any, requires_grad: bool = False, out: Any = None) -> Any:
     """A new tensor starts at version 0: the draw is not a write that anybody could have missed."""
-    if out is None and tensor._version is not None:
-        tensor._version.value = 0
+    if out is None and tensor._counter is not None:
+        tensor._counter.value = 0
     return tensor.requires_grad_(True) if requires_grad else tensor
 
 
@@ -371,11 +371,11 @@ def _without_replacement(source: Generator, chosen: Any, weights: Any, rows: int
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if wrong:
         raise RuntimeError(_WRONG_WEIGHTS[wrong])
-    times = fills.exponential_(empty_like(weights), 1, generator=source).contiguous()
+    times = fills.exponential_(_like("multinomial", weights, None, {}), 1, generator=source)
     if dtype is not float64 and dtype is not float32:  # quotients are rounded to the dtype
-        times = OPERATORS.div(weights, times).to(float32).contiguous()
-        table = times
-        times = full_like(times, 1)
+        table = OPERATORS.div(weights, times).to(float32)
+        times = full_like(table, 1)
+    table, times = table.contiguous(), times.contiguous()
     keys = new_storage(8 * rows * categories)
     draws.race(_address(chosen), chosen._spec.shape[-1], keys._address, _address(table),
                _address(times), categories, rows, double)

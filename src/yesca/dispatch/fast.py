@@ -38,6 +38,7 @@ class _Fast:
     plans: list[Any] = field(default_factory=list)
     operators: list[tuple[Record, Callable[..., Any]]] = field(default_factory=list)
     entries: int = 0
+    off: bool = False  # every call takes the Python path (refresh() makes a change known)
 
     def __post_init__(self) -> None:
         from ..runtime.native import fastcall, fastkey, fastrun
@@ -90,7 +91,7 @@ class _Fast:
     def refresh(self) -> None:
         """Copy the running thread's flags to where the builtin reads them."""
         state = STATE
-        slow = state.levels or state.inference or state.anomaly
+        slow = self.off or state.levels or state.saving or state.inference or state.anomaly
         self.flags.value = (1 if state.grad else 0) | (2 if slow else 0)
         self.thread.value = 0
 

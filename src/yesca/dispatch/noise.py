@@ -26,8 +26,8 @@ def bernoulli_mask(like: Any, p: float, generator: Any = None) -> Any:
     own = like._spec
     made = make(own) if own.dense else empty_like(like.detach())
     fills.bernoulli_(made, p, generator=generator)
-    if made._version is not None:
-        made._version.value = 0
+    if made._counter is not None:
+        made._counter.value = 0
     return made
 
 

@@ -119,10 +119,10 @@ def _retyped(self: Any, dtype: DType) -> Any:
         return OPERATORS.alias(self)
     shape, strides, offset = retyped(base, dtype, self._offset)
     made = registry.wrap(self._storage, spec(dtype, shape, strides, base.device), offset)  # type: ignore[misc]
-    made._version = self._version
+    made._counter = self._counter
     extra = made._extra = Extra()
     extra.base = self if self._extra is None or self._extra.base is None else self._extra.base
-    extra.seen = self._version.value if self._version is not None else 0
+    extra.seen = self._counter.value if self._counter is not None else 0
     return made
 
 

@@ -75,7 +75,7 @@ def written(tensor: Any) -> None:
         return
     if not tensor._spec.dense:
         inplace.check(None, tensor, False, False)  # type: ignore[arg-type]
-    version = tensor._version
+    version = tensor._counter
     if version is not None:
         version.value += 1
 
@@ -264,6 +264,9 @@ def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
 
 def _chances(target: Any, p: Any) -> Any:
     """The chances of the target's elements in the order of its memory: float32 or float64."""
+    mine, own = target._spec, p._spec
+    if mine.contiguous and own.contiguous and mine.shape == own.shape and own.dtype is float32:
+        return p
     given = p.detach()
     if given._spec.dtype not in DIGITS and target._spec.numel:
         raise _not_implemented("bernoulli_tensor_cpu_p_", given._spec.dtype)

@@ -31,7 +31,7 @@ TENSOR_TYPE, PARAMETER_TYPE, SIZE_TYPE, DTYPE_TYPE = _TYPES.values()
 T_STORAGE = layout.slot_offset(TensorBase, "_storage")
 T_SPEC = layout.slot_offset(TensorBase, "_spec")
 T_OFFSET = layout.slot_offset(TensorBase, "_offset")
-T_VERSION = layout.slot_offset(TensorBase, "_version")
+T_VERSION = layout.slot_offset(TensorBase, "_counter")
 T_REQUIRES = layout.slot_offset(TensorBase, "_requires_grad")
 T_NODE = layout.slot_offset(TensorBase, "_node")
 T_OUTPUT = layout.slot_offset(TensorBase, "_output_nr")
@@ -93,23 +93,30 @@ def encode_tensor(call: ptr, thing: obj) -> bool_:
     push(call, i64(spec) | 1)
     store_ptr(call, TENSORS + used * 8, thing)
     store_i64(call, TENSORS_USED, used + 1)
-    if load_i64(call, GRAD) != 0 and load_obj(thing, T_REQUIRES) == obj(true_object):
-        store_i64(call, MASK, load_i64(call, MASK) | (i64(1) << used))
+    if load_obj(thing, T_VERSION) == obj(none_object):
+        return False
+    if load_i64(call, GRAD) != 0:
+        wanted = load_obj(thing, T_REQUIRES) == obj(true_object)
+        if wanted:
+            store_i64(call, MASK, load_i64(call, MASK) | (i64(1) << used))
         extra = load_obj(thing, T_EXTRA)
         if extra != obj(none_object):
-            return settled(thing, extra)
+            return settled(thing, extra, wanted)
     return True
 
 
 @unit.function
-def settled(thing: obj, extra: obj) -> bool_:
-    """Whether a view's place in the tape is current: nobody wrote to its memory since."""
-    if load_obj(extra, E_BASE) == obj(none_object):
+def settled(thing: obj, extra: obj, wanted: bool_) -> bool_:
+    """Whether a view's place in the tape is current: nobody wrote to its memory since.
+
+    A view off the tape is current as long as its base is off the tape as well.
+    """
+    base = load_obj(extra, E_BASE)
+    if base == obj(none_object):
         return True
-    version = load_obj(thing, T_VERSION)
-    if version == obj(none_object):
-        return False
-    return load_obj(version, V_VALUE) == load_obj(extra, E_SEEN)
+    if not wanted:
+        return load_obj(base, T_REQUIRES) != obj(true_object)
+    return load_obj(load_obj(thing, T_VERSION), V_VALUE) == load_obj(extra, E_SEEN)
 
 
 @unit.function
