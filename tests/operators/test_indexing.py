@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import yesca as torch
-from yesca.autograd.engine import grad as gradients
 
 X = np.arange(2 * 3 * 4 * 5, dtype=np.float64).reshape(2, 3, 4, 5)
 I, J = np.array([1, 0, -1]), np.array([[2], [0]])
@@ -128,16 +127,16 @@ SMOOTH = {
 @pytest.mark.parametrize("name", SMOOTH)
 def test_gradients(name):
     x = torch.tensor(W, requires_grad=True)
-    first, = gradients(SMOOTH[name](x), x, create_graph=True)
+    first, = torch.autograd.grad(SMOOTH[name](x), x, create_graph=True)
     np.testing.assert_allclose(first.detach().numpy(), difference_quotients(SMOOTH[name], W),
                                rtol=1e-5, atol=1e-7)
     if not first.requires_grad:
         return
-    second, = gradients((first ** 2).sum(), x)
+    second, = torch.autograd.grad((first ** 2).sum(), x)
 
     def of_first(values):
         values.requires_grad_()
-        return (gradients(SMOOTH[name](values), values)[0] ** 2).sum()
+        return (torch.autograd.grad(SMOOTH[name](values), values)[0] ** 2).sum()
 
     np.testing.assert_allclose(second.numpy(), difference_quotients(of_first, W), rtol=1e-4,
                                atol=1e-6)
