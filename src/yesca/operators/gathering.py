@@ -296,7 +296,8 @@ def _scatter_back_self(ops: Any, grad: Any, dim: int, index: Any, combine: str) 
 
 
 rows("scatter_fold(Tensor self, int dim, Tensor index, Tensor src, str combine, str caller='') "
-     "-> Tensor", _scatter, kind="scatter", method=False, inplace=True, node_name="ScatterBackward0",
+     "-> Tensor", _scatter, kind="scatter", method=False, inplace=True,
+     node_name="ScatterBackward0",
      backward={"self": _scatter_back_self,
                "src": lambda ops, grad, src_spec, dim, index, combine: _source_grad(
                    ops, ops.gather(grad, dim, index), index, src_spec)})
