@@ -277,6 +277,7 @@ def _bincount(ops: Any, self: Any, weights: Any, minlength: int) -> Any:
 
 
 composite("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", _bincount,
+          samples=lambda make: [(make.integers(7),), (make.integers(5), None, 9)],
           doc="How often each non-negative integer occurs.")
 
 
