@@ -9,7 +9,7 @@ FAMILIES = (
     "creation", "indexing", "slicing", "gathering", "products", "contraction", "matrix_chains",
     "attending", "softmax_family", "normalisation", "batch_statistics", "joining", "rearranging",
     "sorting", "searching", "optimizers", "losses", "classification",
-    "convolution", "pooling", "adaptive_pooling",
+    "convolution", "pooling", "adaptive_pooling", "resampling", "patches",
 )
 _loaded: list[str] = []
 
