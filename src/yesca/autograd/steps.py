@@ -35,7 +35,7 @@ def restore(saved: Any) -> Any:
     if counter is not None and counter.value != saved.version:
         fast.raise_changed(saved)
     made = registry.wrap(saved.storage, saved.spec, saved.offset)  # type: ignore[misc]
-    made._version = counter
+    made._counter = counter
     return made
 
 
@@ -128,7 +128,7 @@ class _Writer:
     # ---- written formulas ----------------------------------------------------------------
 
     def formulas(self) -> list[str]:
-        found = self.names()
+        found = {**self.names(), "grad": "grads[0]"}  # also where an argument has that name
         lines: list[str] = []
         made: dict[int, str] = {}
         for key, formula in (self.record.backward or {}).items():  # type: ignore[union-attr]

@@ -45,6 +45,7 @@ TYPES = {
     for name in ("max", "min", "sort", "topk", "median", "nanmedian", "mode", "kthvalue",
                  "cummax", "cummin")
 }
+TYPES["histogram"] = named_result("histogram", ("hist", "bin_edges"))
 
 
 def _extreme(name: str) -> Any:
@@ -81,6 +82,11 @@ def _extreme(name: str) -> Any:
     return function
 
 
+def named_like(made: Any, values: Any) -> Any:
+    """Values under the names that `made` has for its own."""
+    return type(made)(values) if isinstance(made, NamedResult) else values
+
+
 def named(name: str, values: tuple[Any, ...]) -> Any:
     """Results under PyTorch's names for them."""
     return TYPES[name](values)
@@ -113,10 +119,10 @@ def _retyped(self: Any, dtype: DType) -> Any:
         return OPERATORS.alias(self)
     shape, strides, offset = retyped(base, dtype, self._offset)
     made = registry.wrap(self._storage, spec(dtype, shape, strides, base.device), offset)  # type: ignore[misc]
-    made._version = self._version
+    made._counter = self._counter
     extra = made._extra = Extra()
     extra.base = self if self._extra is None or self._extra.base is None else self._extra.base
-    extra.seen = self._version.value if self._version is not None else 0
+    extra.seen = self._counter.value if self._counter is not None else 0
     return made
 
 

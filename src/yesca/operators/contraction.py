@@ -15,7 +15,7 @@ from typing import Any
 from ..core.spec import contiguous_strides, spec
 from ..core.views import view_strides, wrap_dim
 from .kinds import composite, rows
-from .products import _same
+from .products import same_scalars
 
 Labels = tuple[int, ...]
 
@@ -54,13 +54,14 @@ def _inner_order(a: Any, b: Any, left: Labels, right: Labels, out: Labels) -> La
               for labels in (left, right)]
 
     def copies(order: Labels) -> int:
-        return (_strides_as_one(a, left, order) is None) + (_strides_as_one(b, right, order) is None)
+        joins = _strides_as_one(a, left, order), _strides_as_one(b, right, order)
+        return joins.count(None)
 
     return min(orders, key=copies)
 
 
 def _contraction(p: Any, self: Any, other: Any, left: Labels, right: Labels, out: Labels) -> None:
-    _same(self, other)
+    same_scalars(self, other)
     sizes = {**dict(zip(left, self.spec.shape, strict=True)),
              **dict(zip(right, other.spec.shape, strict=True))}
     batch = tuple(g for g in out if g in left and g in right)

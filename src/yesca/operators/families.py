@@ -8,8 +8,9 @@ FAMILIES = (
     "arithmetic", "transcendental", "comparison", "activation", "reduction", "views", "copying",
     "creation", "indexing", "slicing", "gathering", "products", "contraction", "matrix_chains",
     "attending", "softmax_family", "normalisation", "batch_statistics", "joining", "rearranging",
-    "sorting", "searching", "optimizers", "losses", "classification",
-    "convolution", "pooling", "adaptive_pooling", "resampling", "patches",
+    "sorting", "searching", "quantiles", "view_copies", "bags", "optimizers", "losses",
+    "classification", "adding_products", "convolution", "pooling", "adaptive_pooling", "resampling",
+    "patches",
 )
 _loaded: list[str] = []
 

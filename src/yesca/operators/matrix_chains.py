@@ -11,7 +11,7 @@ from ..core.views import broadcast_shapes, expand_strides
 from ..loops.ir import Expr, const, fold
 from ..loops.scalar import absolute, maximum, power, sqrt, where
 from .kinds import composite, rows
-from .products import _spoken, _turned
+from .products import spoken, turned
 
 # ---- chains ----------------------------------------------------------------------------------
 
@@ -77,7 +77,7 @@ def _name(tensor: Any) -> str:
     class Place:
         spec = tensor._spec
 
-    return _spoken(Place)
+    return spoken(Place)
 
 
 def chain(ops: Any, matrices: Sequence[Any]) -> Any:
@@ -217,7 +217,7 @@ def _cdist_product(p: Any, x1: Any, x2: Any) -> None:
         kept = p.temporary(own, dtype)
         p.rows(lambda v: fold("sum", v * v), [x], [kept.as_rows()], own, d)
         squares.append(kept)
-    p.product(x1, _turned(x2), out, alpha=-2.0)
+    p.product(x1, turned(x2), out, alpha=-2.0)
     first, second = squares
     first = first.seen(((*first.spec.shape, 1), (*contiguous_strides(first.spec.shape), 0), 0))
     shape, steps = tuple(second.spec.shape), tuple(second.spec.strides)

@@ -259,7 +259,9 @@ def _var_back(ops: Any, grads: Any, self: Any, result0: Any, result1: Any, dims:
 
 
 rows("moments(Tensor self, any dims, any correction, bool root) -> (Tensor, Tensor)",
-     _var_program, method=False, node_name="VarBackward0", backward={"self": _var_back})
+     _var_program, method=False, node_name="VarBackward0", backward={"self": _var_back},
+     samples=lambda make: [(make(3, 4), (1,), 1, False), (make(3, 4), (0,), 0, True),
+                           (make(2, 3, 4), (0, 2), 1, False)])
 
 
 def _moments(ops: Any, self: Any, dim: Any, unbiased: Any, correction: Any, keepdim: bool,
@@ -314,6 +316,7 @@ def _logsumexp(p: Any, self: Any, dims: tuple[int, ...]) -> None:
 
 
 rows("logsumexp_dims(Tensor self, any dims) -> Tensor", _logsumexp, method=False,
+     samples=lambda make: [(make(3, 4), (1,)), (make(2, 3, 4), (0, 2))],
      node_name="LogsumexpBackward0",
      backward={"self": lambda ops, grad, self, result, dims: ops.mul(
          spread(ops, grad, tuple(self.shape), dims, False),
@@ -333,6 +336,7 @@ def _logsumexp_public(ops: Any, self: Any, dim: Any, keepdim: bool) -> Any:
 
 
 composite("logsumexp(Tensor self, any dim, bool keepdim=False) -> Tensor", _logsumexp_public,
+          samples=lambda make: [(make(3, 4), 1), (make(3, 4), (0, 1), True), (make(), 0)],
           doc="log(sum(exp(self))) without overflow.")
 
 

@@ -41,6 +41,13 @@ class Ref:
         return replace(self, spec=spec(self.spec.dtype, shape, strides, self.spec.device),
                        beyond=self.beyond + offset)
 
+    def reread(self, dtype: DType, made: Strided) -> Ref:
+        """The same memory as elements of another dtype; offsets so far are counted anew."""
+        shape, strides, offset = made
+        start = self.beyond * self.spec.dtype.itemsize // dtype.itemsize
+        return replace(self, spec=spec(dtype, shape, strides, self.spec.device),
+                       beyond=start + offset)
+
     def as_rows(self) -> Ref:
         """One value per row of the stage."""
         return replace(self, row=True)
