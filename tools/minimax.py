@@ -8,7 +8,6 @@ given in `fixed` are taken as they are.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 
 import mpmath as mp

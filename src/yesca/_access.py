@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from .base.handles import register
 from .core.devices import CPU
 from .core.dtypes import (
     ALIASES, BY_NAME, COMPLEX, SCALAR_NAMES, DType, bfloat16, bool_, complex64,
@@ -17,6 +19,7 @@ from .core.storage import EXPORTED, UntypedStorage
 from .core.tensor_base import TensorBase
 from .dispatch import creation
 from .dispatch.call import OPERATORS
+from .dispatch.state import HOOKED_LEAVES
 
 
 class Layout:
@@ -221,39 +224,33 @@ def typed_storage(tensor: Any) -> TypedStorage:
 
 def register_hook(tensor: Any, hook: Callable[[Any], Any]) -> Any:
     """Hooks of a leaf live with it, those of a result with its node."""
-    from .utils.hooks import RemovableHandle
-
-    if not tensor._requires_grad:
+    if not tensor.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if tensor._node is None:
+    if tensor.is_leaf:
+        HOOKED_LEAVES[:] = [True]
         extra = tensor._more()
         if extra.hooks is None:
-            extra.hooks = {}
+            extra.hooks = OrderedDict()
         hooks = extra.hooks
     else:
         node = tensor._node.extra
         if node.tensor_hooks is None:
             node.tensor_hooks = {}
-        hooks = node.tensor_hooks.setdefault(tensor._output_nr, {})
-    handle = RemovableHandle(hooks)
-    hooks[handle.id] = hook
-    return handle
+        hooks = node.tensor_hooks.setdefault(tensor._output_nr, OrderedDict())
+    return register(hooks, hook)
 
 
 def register_after(tensor: Any, hook: Callable[[Any], Any]) -> Any:
     """Hooks that run after accumulation into a leaf."""
-    from .utils.hooks import RemovableHandle
-
-    if not tensor._requires_grad:
+    if not tensor.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     if tensor._node is not None:
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    HOOKED_LEAVES[:] = [True]
     extra = tensor._more()
     if extra.after is None:
-        extra.after = {}
-    handle = RemovableHandle(extra.after)
-    extra.after[handle.id] = hook
-    return handle
+        extra.after = OrderedDict()
+    return register(extra.after, hook)
 
 
 def check_grad(tensor: Any, value: Any) -> None:
@@ -306,7 +303,7 @@ def deep_copy(tensor: Any, memo: dict[int, Any]) -> Any:
         storage = storages[id(tensor._storage)] = tensor._storage.clone()
     made = object.__new__(type(tensor))
     made._storage, made._spec, made._offset = storage, tensor._spec, tensor._offset
-    made._version = type(tensor._version)() if tensor._version is not None else None
+    made._counter = type(tensor._counter)() if tensor._counter is not None else None
     made._requires_grad = tensor._requires_grad
     made._node = made._extra = None
     made._output_nr = 0

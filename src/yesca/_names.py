@@ -29,8 +29,9 @@ HOMES: dict[str, str] = {
         "no_grad enable_grad inference_mode set_grad_enabled is_grad_enabled "
         "is_inference_mode_enabled"
     ),
-    "runtime.generator": "Generator default_generator",
-    "random": "manual_seed seed initial_seed get_rng_state set_rng_state",
+    "random": (
+        "Generator default_generator manual_seed seed initial_seed get_rng_state set_rng_state"
+    ),
     "runtime.threads": "set_num_threads get_num_threads",
     "interop": "set_num_interop_threads get_num_interop_threads",
     "_printing": "set_printoptions",

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import _access, _indexing
-from .autograd import engine
+from .autograd import calls, tape  # noqa: F401 - `tape` records operator calls
+from .autograd.handle import GradFn, grad_fn_of
+from .autograd.inplace import gradient_edge
 from .autograd.node import Node
-from .autograd.view import GradFn, grad_fn_of
 from .core import registry
 from .core.devices import CPU, Device
 from .core.dtypes import FLOATING, DType
@@ -18,6 +19,7 @@ from .core.storage import UntypedStorage
 from .core.tensor_base import Extra, TensorBase, Version
 from .dispatch import functions
 from .dispatch.call import OPERATORS
+from .dispatch.inplace import settle
 from .dispatch.state import STATE
 
 
@@ -46,7 +48,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     _storage: UntypedStorage
     _spec: Spec
     _offset: int
-    _version: Version | None
+    _counter: Version | None
     _requires_grad: bool
     _node: Node | None
     _output_nr: int
@@ -70,7 +72,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def _make_subclass(cls, class_: type, data: Tensor, require_grad: bool = False) -> Any:
         made = _bare(class_)
         made._storage, made._spec, made._offset = data._storage, data._spec, data._offset
-        made._version = Version()
+        made._counter = Version()
         made._requires_grad = False
         if require_grad:
             made.requires_grad_(True)
@@ -142,7 +144,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return self._spec.dtype.is_signed
 
     def is_inference(self) -> bool:
-        return self._version is None
+        return self._counter is None
 
     def is_shared(self) -> bool:
         return self._storage.is_shared()
@@ -204,6 +206,8 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     @property
     def requires_grad(self) -> bool:
+        if self._extra is not None:
+            settle(self)
         return self._requires_grad
 
     @requires_grad.setter
@@ -212,7 +216,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Make this leaf collect gradients (or stop it)."""
-        if self._node is not None:
+        if not self.is_leaf:
             if not requires_grad:
                 raise RuntimeError(
                     "you can only change requires_grad flags of leaf variables. If you want to "
@@ -222,7 +226,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         dtype = self._spec.dtype
         if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if requires_grad and self._version is None and not STATE.inference:
+        if requires_grad and self._counter is None and not STATE.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside "
                                "InferenceMode is not allowed.")
         self._requires_grad = bool(requires_grad)
@@ -230,7 +234,13 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     @property
     def is_leaf(self) -> bool:
-        return self._node is None
+        return not self.requires_grad or gradient_edge(self) is self
+
+    @property
+    def _version(self) -> int:
+        if self._counter is None:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return self._counter.value
 
     @property
     def grad_fn(self) -> GradFn | None:
@@ -265,16 +275,16 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def backward(self, gradient: Any = None, retain_graph: bool | None = None,
                  create_graph: bool = False, inputs: Any = None) -> None:
         """Accumulate gradients into the leaves that this tensor was computed from."""
-        engine.backward(self, gradient, retain_graph, create_graph, inputs)
+        calls.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf in `.grad`."""
-        if not self._requires_grad:
+        if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._node is None or self.retains_grad:
+        if self.is_leaf or self.retains_grad:
             return
         self._more().retain = True
-        extra = self._node.extra
+        extra = self._node.extra  # type: ignore[union-attr]
         if extra.retained is None:
             extra.retained = {}
         extra.retained[self._output_nr] = weakref.ref(self)
@@ -308,7 +318,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def detach(self) -> Tensor:
         """The same memory, off the tape."""
         made = wrap(self._storage, self._spec, self._offset)
-        made._version = self._version
+        made._counter = self._counter
         return made
 
     def detach_(self) -> Tensor:
@@ -430,7 +440,7 @@ def wrap(storage: UntypedStorage, spec: Spec, offset: int) -> Tensor:
     made._storage = storage
     made._spec = spec
     made._offset = offset
-    made._version = None if STATE.inference else Version()
+    made._counter = None if STATE.inference else Version()
     made._requires_grad = False
     made._node = made._grad = made._extra = None
     made._output_nr = 0

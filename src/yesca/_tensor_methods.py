@@ -289,6 +289,7 @@ def install(cls: Any) -> None:
     for name in ("max", "min"):
         setattr(cls, name, _overload(name))
     cls.resize_, cls.set_ = _resize_, _set_
+    cls.where = lambda self, condition, other: OPERATORS.where(condition, self, other)
     cls.resize_as_ = lambda self, other: _resize_(self, other._spec.shape)
     cls.__hash__ = lambda self: id(self)
 

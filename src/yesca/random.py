@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from . import _tensor  # noqa: F401 - states are tensors
 from .runtime.generator import Generator, default_generator
 
 if TYPE_CHECKING:

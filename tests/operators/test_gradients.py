@@ -1,6 +1,6 @@
 """First and second derivatives of every operator, against differences in float64."""
 
-import finite_differences
+import gradient_checks
 import operator_cases
 import pytest
 
@@ -43,10 +43,10 @@ def chosen(one):
 def test_first(one):
     """Gradients equal differences."""
     for function, inputs in chosen(one):
-        finite_differences.check(yesca, function, inputs)
+        gradient_checks.check(yesca, function, inputs)
 
 
 def test_second(one):
     """Gradients of gradients equal differences of gradients."""
     for function, inputs in chosen(one)[:3]:
-        finite_differences.check_twice(yesca, function, inputs)
+        gradient_checks.check_twice(yesca, function, inputs)

@@ -1,59 +1,54 @@
-"""Derivatives checked against differences, along random directions, in float64."""
+"""Deterministic inputs, and gradients checked by central differences, twice."""
 
-import random
+import math
 
-STEP = 1e-6
+import numpy as np
+import pytest
 
-
-def _inner(xs, ys):
-    return sum((x * y).sum().item() for x, y in zip(xs, ys))
-
-
-def _direction(package, tensors, numbers):
-    return [package.tensor([numbers.uniform(-1, 1) for _ in range(t.numel())],
-                           dtype=package.float64).reshape(t.shape) for t in tensors]
+import yesca as torch
+from yesca import functional as ops
+from yesca.autograd.engine import grad as gradients
 
 
-def gradients(package, function, inputs, weights, graph=False):
-    """Gradients of the weighted sum of function(*inputs), zeros where there is none."""
-    inputs = [x if graph else x.detach().requires_grad_() for x in inputs]
-    results = function(*inputs)
-    kept = [(r, w) for r, w in zip(results, weights) if r.requires_grad]
-    if not kept:
-        return [package.zeros_like(x) for x in inputs]
-    found = package.autograd.grad([r for r, _ in kept], inputs, [w for _, w in kept],
-                                  create_graph=graph, allow_unused=True)
-    return [package.zeros_like(x) if g is None else g for g, x in zip(found, inputs)]
+def values(shape, seed=0):
+    """Small numbers that are no multiples of each other."""
+    count = math.prod(shape)
+    return np.sin(np.arange(1, count + 1) * (1.7 + seed)).reshape(shape)
 
 
-def check(package, function, inputs, seed=0, tolerance=1e-5):
-    """Compare the gradients of function(*inputs), a list of tensors, with central differences."""
-    numbers = random.Random(seed)
-    with package.no_grad():
-        weights = _direction(package, function(*inputs), numbers)
-    exact = gradients(package, function, inputs, weights)
-    for _ in range(2):
-        along = _direction(package, inputs, numbers)
-        with package.no_grad():
-            up, down = (function(*(x + step * d for x, d in zip(inputs, along)))
-                        for step in (STEP, -STEP))
-            measured = _inner([(a - b) / (2 * STEP) for a, b in zip(up, down)], weights)
-        wanted = _inner(exact, along)
-        scale = 1 + sum(g.abs().sum().item() for g in exact)
-        assert abs(measured - wanted) <= tolerance * scale, (
-            f"the gradient along a direction is {wanted}, differences give {measured}")
+def tensor(array, dtype=torch.float64):
+    return torch.tensor(array.tolist(), dtype=dtype).reshape(array.shape)
 
 
-def check_twice(package, function, inputs, seed=0):
-    """The same for the gradients themselves, as a function of the inputs and of their weights."""
-    numbers = random.Random(seed)
-    with package.no_grad():
-        weights = _direction(package, function(*inputs), numbers)
-    count = len(inputs)
+def array(x):
+    return np.array(x.detach().tolist(), dtype=float).reshape(tuple(x.shape))
 
-    def first(*values):
-        with package.enable_grad():
-            own = [v if v.requires_grad else v.detach().requires_grad_() for v in values]
-            return gradients(package, function, own[:count], own[count:], graph=True)
 
-    check(package, first, [*inputs, *weights], seed, tolerance=1e-4)
+def check_gradients(function, shapes, second=True):
+    """Gradients, and gradients of a function of the gradients, by central differences."""
+    arrays = [values(shape, k) for k, shape in enumerate(shapes)]
+
+    def first(given):
+        inputs = [tensor(a).requires_grad_() for a in given]
+        result = function(*inputs)
+        weights = tensor(values(tuple(result.shape), 7))
+        return inputs, ops.sum(ops.mul(result, weights))
+
+    def norm(given):
+        inputs, total = first(given)
+        made = gradients(total, inputs, create_graph=True)
+        parts = [ops.sum(ops.mul(g, ops.mul(g, tensor(values(tuple(g.shape), 3))))) for g in made]
+        return inputs, sum(parts[1:], parts[0])
+
+    for build in (first, norm) if second else (first,):
+        inputs, total = build(arrays)
+        found = gradients(total, inputs, allow_unused=True)
+        for k, a in enumerate(arrays):
+            for at in list(np.ndindex(a.shape))[:4]:
+                changed = [b.copy() for b in arrays]
+                changed[k][at] += 1e-5
+                high = build(changed)[1].item()
+                changed[k][at] -= 2e-5
+                slope = (high - build(changed)[1].item()) / 2e-5
+                mine = 0.0 if found[k] is None else array(found[k])[at]
+                assert mine == pytest.approx(slope, rel=1e-5, abs=1e-7)

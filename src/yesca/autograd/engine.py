@@ -1,39 +1,59 @@
-"""The engine: walks the tape from results to leaves, iteratively, in reverse creation order."""
+"""The engine: walks the tape from results to leaves, iteratively, in reverse creation order.
+
+At each node, in this order: hooks of its result tensors, `retain_grad`, what `grad()` collects,
+hooks before the node, its derivative, hooks after it.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any
 
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS
-from ..dispatch.state import STATE, set_grad
-from .node import gradient_edge
+from ..dispatch.state import HOOKED_LEAVES, STATE, set_grad
+from .function import FunctionNode, fitted
+
+Edge = tuple[Any, int]
 
 
-def _needed(roots: list[Any], targets: set[Any]) -> set[Any] | None:
-    """For `grad(inputs)`: the nodes on a path to an input."""
-    order: list[Any] = []
-    stack = [(r, False) for r in roots if not isinstance(r, TensorBase)]
+def _needed(roots: Sequence[Any], targets: set[Any]) -> set[Any]:
+    """The nodes that lie above a target: those whose derivative must run."""
+    useful: set[Any] = set()
     seen: set[Any] = set()
+    stack = [(r, False) for r in roots if not isinstance(r, TensorBase)]
     while stack:
         node, done = stack.pop()
         if done:
-            order.append(node)
-            continue
-        if node in seen:
-            continue
-        seen.add(node)
-        stack.append((node, True))
-        stack.extend((e, False) for e in node._edges
-                     if e is not None and not isinstance(e, TensorBase))
-    useful: set[Any] = set()
-    for node in order:
-        if node in targets or any(e is not None and (e in useful or e in targets)
-                                  for e in node._edges):
-            useful.add(node)
+            if any(e is not None and (e in useful or e in targets) for e in node._edges):
+                useful.add(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend([(e, False) for e in node._edges
+                          if e is not None and not isinstance(e, TensorBase)])
     return useful
+
+
+def _hooked_leaves(roots: Sequence[Any]) -> dict[Any, int]:
+    """How many gradients each reachable leaf with hooks waits for: they see the whole sum."""
+    found: dict[Any, int] = {}
+    seen: set[Any] = set()
+    stack: list[Sequence[Any]] = [roots]
+    while stack:
+        for edge in stack.pop():
+            if edge is None:
+                continue
+            if isinstance(edge, TensorBase):
+                extra = edge._extra
+                if extra is not None and (extra.hooks or extra.after):
+                    found[edge] = found.get(edge, 0) + 1
+            elif edge not in seen:
+                seen.add(edge)
+                stack.append(edge._edges)
+    return found
 
 
 class Run:
@@ -41,31 +61,42 @@ class Run:
 
     Nodes are visited from the last made to the first. Whatever consumed a node's results was made
     after it, and a consumer that is still unknown hangs on a node that is later still; so when a
-    node's turn comes, all its gradients have arrived, and nothing needs to be counted.
+    node's turn comes, all its gradients have arrived, and nothing needs to be counted. Only leaves
+    with hooks are: a hook sees the sum, as soon as it is complete.
+
+    targets     for `grad()`: (node or leaf, result number) -> positions among its inputs
+    accumulate  whether leaves take their gradient (only targets, if there are any)
     """
 
-    def __init__(self, retain: bool, create: bool, targets: dict[tuple[Any, int], int] | None,
+    def __init__(self, retain: bool, create: bool, targets: dict[Edge, list[int]] | None,
                  accumulate: bool) -> None:
-        self.retain = retain
-        self.create = create
-        self.targets = targets  # (node or leaf, port) -> which input of grad()
+        self.retain, self.create = retain, create
+        self.targets, self.accumulate = targets, accumulate
         self.found: dict[int, Any] = {}
-        self.accumulate = accumulate
         self.pending: dict[Any, list[Any]] = {}
         self.heap: list[tuple[int, Any]] = []
+        self.waiting: dict[Any, int] | None = None
 
-    def start(self, roots: Sequence[Any], grads: Sequence[Any]) -> None:
-        """Walk from the roots."""
-        edges = [gradient_edge(r) for r in roots]
+    def start(self, edges: Sequence[Edge], grads: list[Any]) -> None:
+        """Walk from the roots; `grads` is emptied, so that nothing is kept longer than needed."""
+        roots = [e for e, _ in edges]
+        if HOOKED_LEAVES:
+            self.waiting = _hooked_leaves(roots) or None
         needed = None
         if self.targets is not None:
-            needed = _needed(edges, {k[0] for k in self.targets})
-        for root, edge, grad in zip(roots, edges, grads, strict=True):
-            self.send(edge, root._output_nr, grad)
+            needed = _needed(roots, {e for e, _ in self.targets})
+        grads.reverse()
+        for edge, port in edges:
+            if isinstance(edge, TensorBase):
+                self.send_leaf(edge, grads)
+            else:
+                self.send(edge, port, grads.pop())
         before = STATE.grad
         set_grad(self.create)
         try:
             self.loop(needed)
+            for leaf in [e for e in self.pending if isinstance(e, TensorBase)]:
+                self.leaf(leaf, self.pending.pop(leaf))
         finally:
             set_grad(before)
 
@@ -74,44 +105,56 @@ class Run:
         plain = self.targets is None and not STATE.anomaly
         while heap:
             node = heappop(heap)[1]
-            grads = pending.pop(node)
             if plain and node._extra is None:
-                made = node.apply(grads)
+                made = node.apply(pending.pop(node))
                 if not retain:
                     node.release()
-            elif needed is None or node in needed:
-                made = self.visit(node, grads)
             else:
-                continue
-            for edge, port, grad in zip(node._edges, node._ports, made):
-                if grad is not None and edge is not None:
-                    send(edge, port, grad)
+                made = self.visit(node, pending.pop(node), needed is None or node in needed)
+            box = [*made]
+            del made
+            box.reverse()
+            for edge, port in zip(node._edges, node._ports):  # noqa: B905 - as many as gradients
+                if edge is None:
+                    box.pop()
+                elif isinstance(edge, TensorBase):
+                    self.send_leaf(edge, box)
+                else:
+                    send(edge, port, box.pop())
 
-    def visit(self, node: Any, grads: list[Any]) -> Sequence[Any]:
-        """Hooks, the derivative, hooks."""
+    def visit(self, node: Any, grads: list[Any], needed: bool) -> Sequence[Any]:
+        """Hooks, what is collected, the derivative, hooks."""
         extra = node._extra
-        if extra is not None:
-            grads = _before(node, extra, grads)
-        if self.targets is not None:
-            for port, grad in enumerate(grads):
-                place = self.targets.get((node, port))
-                if place is not None and grad is not None:
-                    self.found[place] = grad
-        if all(g is None for g in grads):
+        if extra is not None and (extra.tensor_hooks or extra.retained):
+            _tensor_hooks(extra, grads)
+        if self.targets is not None and not self.accumulate:
+            self.collect(node, grads)
+        if not needed:
             return (None,) * len(node._edges)
-        made = node.apply(grads)
+        if extra is not None and extra.pre_hooks:
+            grads = _pre_hooks(extra, grads)
         if STATE.anomaly:
-            _check_nan(node, made)
+            from .anomaly_mode import watched
+
+            made = watched(node, grads)
+        else:
+            made = node.apply(grads)
         if not self.retain:
             node.release()
         if extra is not None and extra.hooks:
-            made = _after(extra, made, grads)
+            made = _after(node, extra, made, grads)
         return made
 
+    def collect(self, node: Any, grads: Sequence[Any]) -> None:
+        """Keep what `grad()` was asked for."""
+        for port, grad in enumerate(grads):
+            for place in self.targets.get((node, port), ()):  # type: ignore[union-attr]
+                old = self.found.get(place)
+                self.found[place] = grad if old is None else OPERATORS.add(old, grad)
+
     def send(self, edge: Any, port: int, grad: Any) -> None:
-        """Add a gradient to what a node or leaf has got so far."""
-        if isinstance(edge, TensorBase):
-            self.leaf(edge, grad)
+        """Add a gradient to what a node has got so far."""
+        if grad is None:
             return
         slots = self.pending.get(edge)
         if slots is None:
@@ -125,155 +168,119 @@ class Run:
             return
         slots[port] = grad if slots[port] is None else OPERATORS.add(slots[port], grad)
 
-    def leaf(self, tensor: Any, grad: Any) -> None:
-        """Accumulate into `.grad`, or collect for `grad()`."""
+    def send_leaf(self, tensor: Any, box: list[Any]) -> None:
+        """A leaf without hooks takes each gradient at once, one with hooks the sum.
+
+        The gradient is the last of the box: nothing else shall hold it when the leaf takes it.
+        """
+        waiting = self.waiting
+        if waiting is None or tensor not in waiting:
+            self.leaf(tensor, box)
+            return
+        grad = box.pop()
+        slots = self.pending.setdefault(tensor, [None])
+        if grad is not None:
+            slots[0] = grad if slots[0] is None else OPERATORS.add(slots[0], grad)
+        waiting[tensor] -= 1
+        if not waiting[tensor]:
+            self.leaf(tensor, self.pending.pop(tensor))
+
+    def leaf(self, tensor: Any, box: list[Any]) -> None:
+        """Hooks, then accumulate the box's last gradient into `.grad`, or collect it."""
+        if box[-1] is None:
+            box.pop()
+            return
         extra = tensor._extra
         if extra is not None and extra.hooks:
-            for hook in list(extra.hooks.values()):
-                changed = hook(grad)
-                grad = grad if changed is None else changed
-        if self.targets is not None:
-            place = self.targets.get((tensor, 0))
-            if place is not None:
-                old = self.found.get(place)
-                self.found[place] = grad if old is None else OPERATORS.add(old, grad)
-        if not self.accumulate:
+            box[-1] = _call_hooks(extra.hooks, box[-1])
+        wanted = self.targets is None or (tensor, 0) in self.targets
+        if not self.accumulate or not wanted:
+            grad = box.pop()
+            if wanted:
+                self.collect(tensor, (grad,))
             return
-        accumulate(tensor, grad, self.create)
+        accumulate(tensor, box, self.create)
         if extra is not None and extra.after:
             for hook in list(extra.after.values()):
                 hook(tensor)
 
 
-def accumulate(tensor: Any, grad: Any, create: bool) -> None:
-    """`tensor.grad += grad`, in place unless a graph of the gradient is wanted."""
+def accumulate(tensor: Any, box: list[Any], create: bool) -> None:
+    """`tensor.grad += box.pop()`, in place unless a graph of the gradient is wanted."""
+    grad = box.pop()
     spec = tensor._spec
-    if grad._spec.dtype is not spec.dtype:
-        grad = OPERATORS.to_dtype(grad, spec.dtype)
+    if grad._spec.shape != spec.shape:
+        raise RuntimeError(
+            f"Function AccumulateGrad returned an invalid gradient at index 0 - got "
+            f"{list(grad._spec.shape)} but expected shape compatible with {list(spec.shape)}")
     old = tensor._grad
     if old is None:
+        alone = sys.getrefcount(grad) <= 2 and sys.getrefcount(grad._storage) <= 2
+        if grad._spec is not spec or (not alone and not create):
+            grad = OPERATORS.clone_like(grad, spec)
         if not create and grad._requires_grad:
             grad = grad.detach()
-        owned = grad._spec is spec and grad._node is None and _sole(grad)
-        tensor._grad = grad if owned or create else OPERATORS.clone_like(grad, spec)
-        return
-    if create:
+        tensor._grad = grad
+    elif create or old._requires_grad:
         tensor._grad = OPERATORS.add(old, grad)
     else:
         OPERATORS.add_(old, grad)
 
 
-def _sole(grad: Any) -> bool:
-    """Whether nothing else holds the gradient's memory (so that it can become `.grad`)."""
-    import sys
+# ---- hooks -----------------------------------------------------------------------------------
 
-    return sys.getrefcount(grad._storage) <= 2 and grad._extra is None
+def _call_hooks(hooks: Any, grad: Any) -> Any:
+    """Hooks of one tensor: each may replace the gradient."""
+    for hook in list(hooks.values()):
+        if grad is None:
+            return None
+        changed = hook(grad)
+        if changed is not None:
+            if not isinstance(changed, TensorBase):
+                raise TypeError("hook returned a value of type "
+                                f"{type(changed).__name__}; expected a Tensor or None")
+            if changed._spec.shape != grad._spec.shape:
+                raise RuntimeError("hook '" + getattr(hook, "__name__", "hook")
+                                   + "' has changed the size of value")
+            grad = changed
+    return grad
 
 
-def _before(node: Any, extra: Any, grads: list[Any]) -> list[Any]:
-    grads = list(grads)
+def _tensor_hooks(extra: Any, grads: list[Any]) -> None:
     for port, hooks in (extra.tensor_hooks or {}).items():
-        for hook in list(hooks.values()):
-            if grads[port] is not None:
-                changed = hook(grads[port])
-                grads[port] = grads[port] if changed is None else changed
+        grads[port] = _call_hooks(hooks, grads[port])
     for port, reference in (extra.retained or {}).items():
-        tensor = reference()
-        if tensor is not None and grads[port] is not None:
-            tensor._grad = grads[port]
-    for hook in list((extra.pre_hooks or {}).values()):
+        tensor, grad = reference(), grads[port]
+        if tensor is not None and grad is not None:
+            old = tensor._grad
+            tensor._grad = OPERATORS.clone(grad) if old is None else OPERATORS.add(old, grad)
+
+
+def _pre_hooks(extra: Any, grads: list[Any]) -> list[Any]:
+    for hook in list(extra.pre_hooks.values()):
         changed = hook(tuple(grads))
         if changed is not None:
-            grads = list(changed) if isinstance(changed, tuple) else [changed]
+            changed = list(changed) if isinstance(changed, tuple) else [changed]
+            if len(changed) != len(grads):
+                raise RuntimeError(
+                    f"hook '{getattr(hook, '__name__', 'hook')}' has returned an incorrect number "
+                    f"of values (got {len(changed)}, but expected {len(grads)})")
+            grads = changed
     return grads
 
 
-def _after(extra: Any, made: Sequence[Any], grads: list[Any]) -> Sequence[Any]:
+def _after(node: Any, extra: Any, made: Sequence[Any], grads: list[Any]) -> Sequence[Any]:
     for hook in list(extra.hooks.values()):
         changed = hook(tuple(made), tuple(grads))
-        if changed is not None:
-            made = changed if isinstance(changed, tuple) else (changed,)
-    return made
-
-
-def _check_nan(node: Any, made: Sequence[Any]) -> None:
-    if not STATE.check_nan:
-        return
-    for k, grad in enumerate(made):
-        if grad is not None and bool(OPERATORS.any(OPERATORS.isnan(grad))):
-            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {k}th "
-                               "output.")
-
-
-# ---- entry points ----------------------------------------------------------------------------
-
-def _root_gradients(tensors: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-    made = []
-    for tensor, grad in zip(tensors, grads, strict=True):
-        if not tensor.requires_grad:
-            raise RuntimeError("element 0 of tensors does not require grad and does not have a "
-                               "grad_fn")
-        if grad is None:
-            if tensor._spec.numel != 1:
-                raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            grad = OPERATORS.filled_like(tensor, None, 1)
-        elif tuple(grad._spec.shape) != tuple(tensor._spec.shape):
+        if changed is None:
+            continue
+        changed = changed if isinstance(changed, tuple) else (changed,)
+        if len(changed) != len(made):
             raise RuntimeError(
-                f"Mismatch in shape: grad_output[0] has a shape of {grad.shape} and output[0] "
-                f"has a shape of {tensor.shape}.")
-        made.append(grad)
+                f"hook '{getattr(hook, '__name__', 'hook')}' has returned an incorrect number of "
+                f"values (got {len(changed)}, but expected {len(made)})")
+        if isinstance(node, FunctionNode):
+            changed = tuple([None if g is None else fitted(node, k, g, node._specs[k])
+                             for k, g in enumerate(changed)])
+        made = changed
     return made
-
-
-def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (tuple, list)) else [value]
-
-
-def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None,
-             create_graph: bool = False, inputs: Any = None) -> None:
-    """Accumulate into the leaves' `.grad` the gradient of the sum of `tensors`."""
-    roots = _listed(tensors)
-    given = [None] * len(roots) if grad_tensors is None else _listed(grad_tensors)
-    grads = _root_gradients(roots, given)
-    retain = create_graph if retain_graph is None else retain_graph
-    if inputs is None:
-        Run(retain, create_graph, None, True).start(roots, grads)
-        return
-    wanted = _listed(inputs)
-    if not wanted:
-        raise RuntimeError("`inputs` argument to `backward` cannot be empty.")
-    for tensor, one in zip(wanted, _collect(roots, grads, wanted, retain, create_graph),
-                           strict=True):
-        if one is not None:
-            accumulate(tensor, one, create_graph)
-
-
-def _collect(roots: list[Any], grads: list[Any], inputs: list[Any], retain: bool, create: bool
-             ) -> list[Any]:
-    targets = {}
-    for k, tensor in enumerate(inputs):
-        if not tensor.requires_grad:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
-        targets[gradient_edge(tensor), tensor._output_nr] = k
-    run = Run(retain, create, targets, False)
-    run.start(roots, grads)
-    return [run.found.get(targets[gradient_edge(t), t._output_nr]) for t in inputs]
-
-
-def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
-         create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
-         is_grads_batched: bool = False, materialize_grads: bool = False) -> tuple[Any, ...]:
-    """Gradients of the sum of `outputs` with respect to `inputs`, given back as a tuple."""
-    roots, wanted = _listed(outputs), _listed(inputs)
-    given = [None] * len(roots) if grad_outputs is None else _listed(grad_outputs)
-    grads = _root_gradients(roots, given)
-    retain = create_graph if retain_graph is None else retain_graph
-    found = _collect(roots, grads, wanted, retain, create_graph)
-    if materialize_grads:
-        found = [OPERATORS.zeros_like(t) if g is None else g
-                 for t, g in zip(wanted, found, strict=True)]
-    elif not allow_unused and any(g is None for g in found):
-        raise RuntimeError(
-            "One of the differentiated Tensors appears to not have been used in the graph. Set "
-            "allow_unused=True if this is the desired behavior.")
-    return tuple(found)

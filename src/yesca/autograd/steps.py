@@ -35,7 +35,7 @@ def restore(saved: Any) -> Any:
     if counter is not None and counter.value != saved.version:
         fast.raise_changed(saved)
     made = registry.wrap(saved.storage, saved.spec, saved.offset)  # type: ignore[misc]
-    made._version = counter
+    made._counter = counter
     return made
 
 
@@ -85,6 +85,7 @@ class _Writer:
                 found[f"{name}_spec"] = self.constant(tuple(r.spec for r in value))
             else:
                 found[name] = self.constant(value)
+        found["grad"] = "grads[0]"  # also where an argument has that name
         return found
 
     def make(self) -> Step:
@@ -128,7 +129,7 @@ class _Writer:
     # ---- written formulas ----------------------------------------------------------------
 
     def formulas(self) -> list[str]:
-        found = self.names()
+        found = {**self.names(), "grad": "grads[0]"}  # also where an argument has that name
         lines: list[str] = []
         made: dict[int, str] = {}
         for key, formula in (self.record.backward or {}).items():  # type: ignore[union-attr]

@@ -18,7 +18,7 @@ class TensorBase:
     _storage       UntypedStorage, shared by views
     _spec          interned Spec: dtype, shape, strides
     _offset        elements from the storage's start
-    _version       Version, or None for inference tensors
+    _counter       Version, or None for inference tensors
     _requires_grad the leaf's own flag, or that of a result on the tape
     _node          tape node that computed it, None for a leaf
     _output_nr     which result of that node it is
@@ -27,7 +27,7 @@ class TensorBase:
     """
 
     __slots__ = (
-        "_storage", "_spec", "_offset", "_version", "_requires_grad", "_node", "_output_nr",
+        "_storage", "_spec", "_offset", "_counter", "_requires_grad", "_node", "_output_nr",
         "_grad", "_extra",
     )
 

@@ -49,14 +49,12 @@ def expand_strides(shape: Sequence[int], strides: Sequence[int], target: Sequenc
                    ) -> tuple[int, ...]:
     """Strides for `target`, with 0 where a dimension is new or stretched."""
     missing = len(target) - len(shape)
-    made = [0] * missing
-    for k, (size, step) in enumerate(zip(shape, strides, strict=True)):
-        want = target[missing + k]
+    made = [0] * len(target)
+    for k in range(len(shape) - 1, -1, -1):  # the last dimension that does not fit is named
+        size, want = shape[k], target[missing + k]
         if size == want:
-            made.append(step)
-        elif size == 1:
-            made.append(0)
-        else:
+            made[missing + k] = strides[k]
+        elif size != 1:
             raise RuntimeError(
                 f"The expanded size of the tensor ({want}) must match the existing size ({size}) "
                 f"at non-singleton dimension {missing + k}.  Target sizes: {list(target)}.  "
@@ -276,18 +274,23 @@ def unfold(base: Spec, dim: int, size: int, step: int) -> Strided:
     return tuple(shape) + (size,), tuple(strides) + (own,), 0
 
 
-def movedim(base: Spec, source: Sequence[int], destination: Sequence[int]) -> Strided:
-    """Move dimensions to new places; the others keep their order."""
+def moved_order(ndim: int, source: Sequence[int], destination: Sequence[int]) -> tuple[int, ...]:
+    """The order of dimensions after moving some to new places; the others keep theirs."""
     if len(source) != len(destination):
         raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(source)} "
                            f"dims) should contain the same number of dims as destination "
                            f"({list(destination)} dims)")
-    src, dst = wrap_dims(source, base.ndim), wrap_dims(destination, base.ndim)
-    order = [-1] * base.ndim
+    src, dst = wrap_dims(source, ndim), wrap_dims(destination, ndim)
+    order = [-1] * ndim
     for s, d in zip(src, dst, strict=True):
         order[d] = s
-    rest = iter(d for d in range(base.ndim) if d not in src)
-    return permute(base, [d if d >= 0 else next(rest) for d in order])
+    rest = iter(d for d in range(ndim) if d not in src)
+    return tuple(d if d >= 0 else next(rest) for d in order)
+
+
+def movedim(base: Spec, source: Sequence[int], destination: Sequence[int]) -> Strided:
+    """Move dimensions to new places."""
+    return permute(base, moved_order(base.ndim, source, destination))
 
 
 def collapse(shape: Sequence[int], strides: Sequence[Sequence[int]]

@@ -54,7 +54,8 @@ def _through_levels(record: Record, values: tuple[Any, ...], target: Any) -> Any
 def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
     """Run below the levels. `target`: the tensor that takes the result, in place."""
     if record.composite is not None:
-        return record.composite(OPERATORS, *values)
+        made = record.composite(OPERATORS, *values)
+        return made if target is None or made is target else OPERATORS.copy_(target, made)
     key: list[Any] = [target is not None]
     tensors: list[Any] = []
     scalars: list[Any] = []
@@ -71,6 +72,8 @@ def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
                 continue
             key.append(value._spec)
             tensors.append(value)
+            if value._extra is not None:
+                inplace.settle(value)
             needs = needs or value._requires_grad
         elif value is None:
             key.append(None)
@@ -112,6 +115,8 @@ def _encode_tensors(record: Record, values: Any, key: list[Any], tensors: list[A
                             f"argument 0, but got {type(value).__name__}")
         key.append(value._spec)
         tensors.append(value)
+        if value._extra is not None:
+            inplace.settle(value)
         needs = needs or bool(value._requires_grad)
     return needs
 
@@ -178,7 +183,8 @@ def _common_device(record: Record, tensors: list[Any]) -> Any:
 def _two_devices(record: Record, a: Spec, b: Spec) -> RuntimeError:
     return RuntimeError(
         f"Expected all tensors to be on the same device, but found at least two devices, "
-        f"{a.device} and {b.device}! (when calling {record.name}; move one of them with .to())")
+        f"{a.device} and {b.device}! (when calling {record.name}: the tensor on device {b.device} "
+        f"is not on the expected device {a.device}; move one of them with .to())")
 
 
 # ---- execution -------------------------------------------------------------------------------
@@ -218,11 +224,18 @@ def _execute_view(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], need
 
 
 def _viewed(base: Any, spec: Spec, offset: int) -> Any:
-    made = registry.wrap(base._storage, spec, base._offset + offset)  # type: ignore[misc]
-    made._version = base._version
+    start, old, new = base._offset, base._spec.dtype.itemsize, spec.dtype.itemsize
+    if old != new:  # another dtype over the same bytes
+        start, uneven = divmod(start * old, new)
+        if uneven:
+            raise RuntimeError(f"self.storage_offset() must be divisible by {new // old} to view "
+                               f"{base._spec.dtype} as {spec.dtype} (different element sizes), "
+                               f"but got {base._offset}")
+    made = registry.wrap(base._storage, spec, start + offset)  # type: ignore[misc]
+    made._counter = base._counter
     extra = made._extra = Extra()
     extra.base = base if base._extra is None or base._extra.base is None else base._extra.base
-    extra.seen = base._version.value if base._version is not None else 0
+    extra.seen = base._counter.value if base._counter is not None else 0
     return made
 
 

@@ -93,9 +93,25 @@ def full(size: Any, fill_value: Any, *, out: Any = None, dtype: DType | None = N
         dtype = out._spec.dtype if out is not None else fill_value._spec.dtype \
             if isinstance(fill_value, TensorBase) else default_for(number_category(fill_value))
     size = (size,) if isinstance(size, int) else size
-    made = empty(tuple(size), out=out, dtype=dtype, layout=layout, device=device,
-                 pin_memory=pin_memory)
-    return _finished(fill_(made, fill_value), requires_grad)
+    if isinstance(fill_value, TensorBase):
+        fill_value = fill_value.item()  # type: ignore[attr-defined]
+    return _filled((tuple(size),), fill_value, out, dtype, layout, device, pin_memory,
+                   requires_grad, "full")
+
+
+def _filled(size: Any, value: Any, out: Any, dtype: DType | None, layout: Any, device: Any,
+            pin_memory: bool, requires_grad: bool, name: str) -> Any:
+    """A new tensor of one value, or `out` filled with it."""
+    from .call import OPERATORS
+
+    place = resolve(device)
+    if out is not None or place is not CPU or layout is not None or pin_memory:
+        made = empty(*size, out=out, dtype=dtype, layout=layout, device=device,
+                     pin_memory=pin_memory)
+        return _finished(fill_(made, value), requires_grad)
+    shape = sizes_of(size, name)
+    made = OPERATORS.filled(shape, dtype or get_default_dtype(), value)
+    return _finished(made, requires_grad) if requires_grad else made
 
 
 def fill_(tensor: Any, value: Any) -> Any:
@@ -109,16 +125,14 @@ def zeros(*size: Any, out: Any = None, dtype: DType | None = None, layout: Any =
           device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
           names: Any = None) -> Any:
     """Zeros."""
-    made = empty(*size, out=out, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    return _finished(fill_(made, 0), requires_grad)
+    return _filled(size, 0, out, dtype, layout, device, pin_memory, requires_grad, "zeros")
 
 
 def ones(*size: Any, out: Any = None, dtype: DType | None = None, layout: Any = None,
          device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
          names: Any = None) -> Any:
     """Ones."""
-    made = empty(*size, out=out, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    return _finished(fill_(made, 1), requires_grad)
+    return _filled(size, 1, out, dtype, layout, device, pin_memory, requires_grad, "ones")
 
 
 def empty_strided(size: Any, stride: Any, *, dtype: DType | None = None, layout: Any = None,
@@ -138,6 +152,18 @@ def _like(tensor: Any, dtype: DType | None, device: Any, memory_format: Any) -> 
     return make(spec(dtype or base.dtype, base.shape, strides_for(base, memory_format), place))
 
 
+def _filled_like(tensor: Any, value: Any, dtype: DType | None, device: Any, memory_format: Any,
+                 requires_grad: bool) -> Any:
+    from .call import OPERATORS
+
+    plain = memory_format is None and (device is None or resolve(device) is CPU)
+    if plain and tensor._spec.device is CPU and not isinstance(value, TensorBase):
+        made = OPERATORS.filled_like(tensor, dtype, value)
+    else:
+        made = fill_(_like(tensor, dtype, device, memory_format), value)
+    return _finished(made, requires_grad) if requires_grad else made
+
+
 def empty_like(input: Any, *, dtype: DType | None = None, layout: Any = None,  # noqa: A002
                device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
                memory_format: Any = None) -> Any:
@@ -149,21 +175,21 @@ def zeros_like(input: Any, *, dtype: DType | None = None, layout: Any = None,  #
                device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
                memory_format: Any = None) -> Any:
     """Zeros like another tensor."""
-    return _finished(fill_(_like(input, dtype, device, memory_format), 0), requires_grad)
+    return _filled_like(input, 0, dtype, device, memory_format, requires_grad)
 
 
 def ones_like(input: Any, *, dtype: DType | None = None, layout: Any = None,  # noqa: A002
               device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
               memory_format: Any = None) -> Any:
     """Ones like another tensor."""
-    return _finished(fill_(_like(input, dtype, device, memory_format), 1), requires_grad)
+    return _filled_like(input, 1, dtype, device, memory_format, requires_grad)
 
 
 def full_like(input: Any, fill_value: Any, *, dtype: DType | None = None,  # noqa: A002
               layout: Any = None, device: Any = None, requires_grad: bool = False,
               pin_memory: bool = False, memory_format: Any = None) -> Any:
     """One value, like another tensor."""
-    return _finished(fill_(_like(input, dtype, device, memory_format), fill_value), requires_grad)
+    return _filled_like(input, fill_value, dtype, device, memory_format, requires_grad)
 
 
 def is_like(tensor: Any, wanted: Spec) -> bool:

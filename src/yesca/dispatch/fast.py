@@ -7,6 +7,7 @@ decides what a call computes: the planner does, in `dispatch.call`.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,7 +26,7 @@ from .state import STATE, listeners
 
 CAPACITY = 1 << 15
 LIMIT = CAPACITY // 2  # entries; then the table starts anew
-SLOTS, WORDS, RESULTS = 48, 512, 15
+SLOTS, WORDS, RESULTS, OPERANDS = 144, 512, 15, 62
 
 
 @dataclass
@@ -51,7 +52,7 @@ class _Fast:
         self.hash = units.callable_of(fastcall.hash_words)
         ctypes.memmove(units.address(fastrun.fail_format), b"OL\0", 3)
         self.table = (ctypes.c_int64 * (4 * CAPACITY))()
-        self.pending = (ctypes.c_int64 * 128)()
+        self.pending = (ctypes.c_int64 * 256)()
         self.directory = (ctypes.c_int64 * 4096)()
         words = {
             fastcall.TABLE: ctypes.addressof(self.table), fastcall.CAPACITY: CAPACITY,
@@ -79,13 +80,18 @@ class _Fast:
         listeners.append(self.refresh)
         self.refresh()
 
+    def parameter_class(self, cls: type) -> None:
+        """Let a second class count as a plain tensor: the modules' Parameter."""
+        self.kept.append(cls)
+        self.write(self.key.PARAMETER_TYPE, id(cls))
+
     def write(self, place: int, word: int) -> None:
         ctypes.c_int64.from_address(self.state + place).value = word
 
     def refresh(self) -> None:
         """Copy the running thread's flags to where the builtin reads them."""
         state = STATE
-        slow = self.off or state.levels or state.inference or state.anomaly
+        slow = self.off or state.levels or state.saving or state.inference or state.anomaly
         self.flags.value = (1 if state.grad else 0) | (2 if slow else 0)
         self.thread.value = 0
 
@@ -94,13 +100,17 @@ class _Fast:
     def operator(self, record: Record, twin: Callable[..., Any], spread: bool = False) -> int:
         """Make an operator known; gives its number."""
         number = len(self.operators)
-        if number >= len(self.directory):
+        if number >= len(self.directory) or len(record.modes) > self.code.PARAMETER_LIMIT:
             raise RuntimeError("[fast] the directory of operators is full")
-        words = [id(twin), len(record.modes)]
-        for mode, parameter in zip(record.modes, record.schema.parameters, strict=True):
+        position = record.spread if spread else -1
+        words = [id(twin), len(record.modes), position]
+        for k, (mode, parameter) in enumerate(zip(record.modes, record.schema.parameters,
+                                                  strict=True)):
             default = parameter.default
             counts = mode in "TS" and type(default) in (int, float) and not parameter.required
-            words += [ord(mode), id(default) if counts else 0]
+            name = sys.intern(parameter.name)
+            words += [ord("V" if k == position else mode), id(default) if counts else 0, id(name)]
+            self.kept.append((default, name))
         block = (ctypes.c_int64 * len(words))(*words)
         self.kept.append((block, twin))
         self.directory[number] = ctypes.addressof(block)
@@ -114,7 +124,7 @@ class _Fast:
 
     def methods(self, cls: type, wanted: list[tuple[str, Record, Callable[..., Any]]]) -> None:
         """Method descriptors of machine code, all in one module of trampolines."""
-        numbers = [self.operator(record, twin) for _, record, twin in wanted]
+        numbers = [self.operator(record, twin, spread=True) for _, record, twin in wanted]
         key = machine.hash_key("trampolines", *numbers)
 
         def text() -> str:
@@ -133,21 +143,21 @@ class _Fast:
 
     # ---- plans ---------------------------------------------------------------------------
 
-    def learn(self, number: int, *args: Any) -> Any:
+    def learn(self, number: int, *args: Any, **options: Any) -> Any:
         """Run the Python twin and enter its plan under the key that was not found."""
         length = ctypes.c_int64.from_address(self.state + self.code.PENDING_LENGTH).value
         key = self.pending[:length]
         record, twin = self.operators[number]
         calls.last_plan = None
-        made = twin(*args)
+        made = twin(*args, **options)
         plan = calls.last_plan
         if plan is not None and plan.record is record:
-            self.enter(key, plan, args)
+            self.enter(key, plan, (*args, *options.values()))
         return made
 
     def enter(self, key: list[int], plan: Plan, args: tuple[Any, ...]) -> None:
         """Put a plan into the table, if the builtin can run it."""
-        words = self.block(plan, key[0] >> 32)
+        words = self.block(plan, key[1])
         if words is None:
             return
         if self.entries >= LIMIT:
@@ -176,25 +186,30 @@ class _Fast:
         if plan.inplace and len(plan.results) != 1:
             return None
         slots = plan.operands + len(plan.results) + len(plan.temporaries)
-        if (plan.meta or plan.writes or len(plan.views) > 1 or slots >= SLOTS or len(plan.results) > RESULTS
-                or plan.operands > RESULTS or plan.checks > 8
+        if (plan.meta or len(plan.views) > 1 or slots >= SLOTS
+                or plan.record.schema.results == 0
+                or len(plan.results) > RESULTS
+                or plan.operands > OPERANDS or plan.checks > 8
                 or any(len(one.words) > WORDS for one in plan.launches)):
+            return None
+        if plan.view is not None and \
+                plan.view[0].dtype.itemsize != plan.operand_spec(0).dtype.itemsize:
             return None
         saved = plan.saves(mask) if plan.differentiable and mask else ()
         slow = any(one.total > one.grain for one in plan.launches)
         offset = plan.view[1] if plan.view is not None else int(slow)
         words = [2 if plan.inplace else int(plan.view is not None), plan.operands, len(plan.results),
                  len(plan.temporaries), len(plan.launches), int(plan.differentiable), offset,
-                 id(plan), plan.checks, len(saved)]
+                 id(plan), plan.checks, len(saved), len(plan.writes)]
         words += [plan.operand_spec(k).dtype.itemsize for k in range(plan.operands)]
-        for spec in plan.results:
+        for k, spec in enumerate(plan.results):
             size = spec.nbytes
             self.kept.append(size)
-            carries = spec.dtype.is_floating_point or spec.dtype.is_complex
-            words += [id(spec), size, id(size), int(carries)]
+            words += [id(spec), size, id(size), int(plan.carries(k))]
         words += plan.temporaries
         for is_result, which in saved:
             words += [int(is_result), which]
+        words += plan.writes
         for one in plan.launches:
             words += [one.address, one.total, one.grain, len(one.words), len(one.pointers),
                       len(one.numbers), *one.words]
@@ -270,3 +285,9 @@ def setup(types: dict[str, type]) -> _Fast | None:
         if layout.uses_builtins():
             FAST = _Fast(types)
     return FAST
+
+
+def plain_class(cls: type) -> None:
+    """Make the builtin path know the class of parameters."""
+    if FAST is not None:
+        FAST.parameter_class(cls)

@@ -6,14 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.tensor_base import TensorBase
-from .call import OPERATORS, call
+from .call import OPERATORS
 from .state import STATE, set_grad
-
-
-def _record(name: str) -> Any:
-    from .functions import record
-
-    return record(name)
 
 
 def _off_tape(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,9 +36,9 @@ def _fused_sgd_(params: Sequence[Any], grads: Sequence[Any], momentum_buffer_lis
     """One step of SGD for all parameters, in one launch."""
     grads = _unscaled(grads, grad_scale, found_inf)
     if grads is not None:
-        call(_record("_sgd_step"), (
+        OPERATORS._sgd_step(
             params, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov,
-            maximize, is_first_step, bool(momentum_buffer_list)))
+            maximize, is_first_step, bool(momentum_buffer_list))
 
 
 def _adam(name: str, step: str) -> Callable[..., Any]:
@@ -55,9 +49,9 @@ def _adam(name: str, step: str) -> Callable[..., Any]:
                  grad_scale: Any = None, found_inf: Any = None) -> None:
         grads = _unscaled(grads, grad_scale, found_inf)  # type: ignore[assignment]
         if grads is not None:
-            call(_record(step), (params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs,
+            getattr(OPERATORS, step)(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs,
                                  state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad,
-                                 maximize))
+                                 maximize)
 
     function.__name__ = name
     function.__doc__ = "One step of the optimizer for all parameters, in one launch."
@@ -73,13 +67,13 @@ def _unscaled(grads: Sequence[Any], scale: Any, found_inf: Any) -> Sequence[Any]
 def _foreach_inplace(name: str) -> Callable[..., Any]:
     def function(self: Sequence[Any], other: Any, *, alpha: Any = 1) -> None:
         if isinstance(other, (list, tuple)) and other and isinstance(other[0], TensorBase):
-            call(_record(f"_each_{name}_list"), (self, other, alpha))
+            getattr(OPERATORS, f"_each_{name}_list")(self, other, alpha)
         elif isinstance(other, (list, tuple)):
             for tensor, number in zip(self, other, strict=True):
-                call(_record(f"_each_{name}_number"), ([tensor], number))
+                getattr(OPERATORS, f"_each_{name}_number")([tensor], number)
         else:
             number = other.item() if isinstance(other, TensorBase) else other
-            call(_record(f"_each_{name}_number"), (self, number * alpha))
+            getattr(OPERATORS, f"_each_{name}_number")(self, number * alpha)
 
     function.__name__ = f"_foreach_{name}_"
     function.__doc__ = f"`{name}_` on every tensor of a list, in one launch."
@@ -105,7 +99,7 @@ def _foreach(name: str) -> Callable[..., Any]:
 @_off_tape
 def _foreach_lerp_(self: Sequence[Any], tensors1: Sequence[Any], weight: Any) -> None:
     """`lerp_` on every tensor of a list, in one launch."""
-    call(_record("_each_lerp"), (self, tensors1, weight))
+    OPERATORS._each_lerp(self, tensors1, weight)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -10,7 +10,7 @@ from ..operators import families
 from ..operators.record import ALIASES, RECORDS, Record
 from ..operators.schema import binder
 from . import call as calls
-from . import creation, foreach, listed, overloads
+from . import creation, drawing, foreach, listed, overloads
 
 
 class MemoryFormat:
@@ -32,7 +32,9 @@ MemoryFormat.__name__ = MemoryFormat.__qualname__ = "memory_format"
 MemoryFormat.__module__ = "torch"
 #: Functions that are no records.
 TABLES: list[dict[str, Callable[..., Any]]] = [
-    creation.FUNCTIONS, overloads.FUNCTIONS, foreach.FUNCTIONS, listed.FUNCTIONS]
+    creation.FUNCTIONS, overloads.FUNCTIONS, foreach.FUNCTIONS, listed.FUNCTIONS,
+    drawing.FUNCTIONS]
+METHODS: dict[str, Callable[..., Any]] = {**overloads.METHODS, **drawing.METHODS}
 MEMORY_FORMATS = {n: MemoryFormat(n) for n in (
     "preserve_format", "contiguous_format", "channels_last", "channels_last_3d")}
 
@@ -75,8 +77,8 @@ def function(name: str) -> Callable[..., Any] | None:
 
 def method(name: str) -> Callable[..., Any] | None:
     """The method of an operator (or its in-place form)."""
-    if name in overloads.METHODS:
-        return overloads.METHODS[name]
+    if name in METHODS:
+        return METHODS[name]
     found = record(name)
     if found is not None:
         return _plain(found, method=True) if found.method else None
@@ -145,7 +147,7 @@ def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
             _deliver(name, target, result)
     finally:
         set_grad(before)
-    return out
+    return overloads.named_like(made, outs) if outs is out else out
 
 
 def _deliver(name: str, target: Any, result: Any) -> None:

@@ -7,29 +7,58 @@ from typing import Any
 from ..core import registry
 from ..core.views import overlaps_itself
 from ..runtime.plan import Plan
+from .state import STATE
 
 
 def check(plan: Plan, target: Any, grad: bool, needs: bool) -> None:
     """Refuse writes that autograd or the memory layout forbids."""
-    if target._requires_grad and grad:
+    if target._counter is None and not STATE.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed."
+            "You can make a clone to get a normal tensor before doing inplace update."
+            "See https://github.com/pytorch/rfcs/pull/17 for more details.")
+    if grad and (needs or target._requires_grad):
         extra = target._extra
-        if target._node is None:
+        if extra is not None and extra.base is not None:
+            _check_view(target, extra.base)
+        elif target._requires_grad and target._node is None:
             raise RuntimeError(
                 "a leaf Variable that requires grad is being used in an in-place operation.")
-        base = extra.base if extra is not None else None
-        if base is not None and base._requires_grad and base._node is None:
-            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an "
-                               "in-place operation.")
-    elif needs and grad:
-        base = target._extra.base if target._extra is not None else None
-        if base is not None and base._requires_grad and base._node is None:
-            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an "
-                               "in-place operation.")
     spec = target._spec
     if not spec.dense and overlaps_itself(spec.shape, spec.strides):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location. Please clone() the tensor before performing the operation.")
+
+
+def _check_view(target: Any, base: Any) -> None:
+    if target._node is not None:
+        problem = target._node.view_problem(target._output_nr)
+        if problem:
+            raise RuntimeError(problem)
+    if base._requires_grad and not target._requires_grad:
+        raise RuntimeError(
+            "A view was created in no_grad mode and is being modified inplace with grad mode "
+            "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You "
+            "can clarify your code by moving both the view and the inplace either both inside the "
+            "no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
+            "want the inplace to be tracked).")
+    if base._requires_grad and base._node is None:
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an "
+                           "in-place operation.")
+
+
+def settle(tensor: Any) -> None:
+    """A view of a tensor that a write has put on the tape since joins the tape too.
+
+    Only the flag is set here; the view's node is made when its gradient's way is asked for.
+    """
+    extra = tensor._extra
+    base = extra.base
+    if base is not None and base._requires_grad and not tensor._requires_grad \
+            and tensor._counter is not None and extra.seen != tensor._counter.value:
+        dtype = tensor._spec.dtype
+        tensor._requires_grad = dtype.is_floating_point or dtype.is_complex
 
 
 def keep_original(plan: Plan, tensors: list[Any]) -> Any:
@@ -77,7 +106,7 @@ def copy_of(tensor: Any) -> Any:
     """A copy off the tape."""
     from .call import run
     from ..operators.record import RECORDS
-    from .state import STATE, set_grad
+    from .state import set_grad
 
     before = STATE.grad
     set_grad(False)
@@ -89,7 +118,7 @@ def copy_of(tensor: Any) -> Any:
 
 def bump(target: Any) -> None:
     """Count one write."""
-    version = target._version
+    version = target._counter
     if version is not None:
         version.value += 1
 

@@ -71,7 +71,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
         line = ops.reshape(t, tuple(-1 if d == k else 1 for d in range(len(given))))
         grids.append(ops.expand(line, shape))
     if swap:
-        grids = [ops.transpose(g, 0, 1) for g in grids]
         grids[:2] = grids[1::-1]
     return tuple(grids)
 

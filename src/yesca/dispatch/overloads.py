@@ -45,6 +45,7 @@ TYPES = {
     for name in ("max", "min", "sort", "topk", "median", "nanmedian", "mode", "kthvalue",
                  "cummax", "cummin")
 }
+TYPES["histogram"] = named_result("histogram", ("hist", "bin_edges"))
 
 
 def _extreme(name: str) -> Any:
@@ -81,6 +82,11 @@ def _extreme(name: str) -> Any:
     return function
 
 
+def named_like(made: Any, values: Any) -> Any:
+    """Values under the names that `made` has for its own."""
+    return type(made)(values) if isinstance(made, NamedResult) else values
+
+
 def named(name: str, values: tuple[Any, ...]) -> Any:
     """Results under PyTorch's names for them."""
     return TYPES[name](values)
@@ -113,13 +119,42 @@ def _retyped(self: Any, dtype: DType) -> Any:
         return OPERATORS.alias(self)
     shape, strides, offset = retyped(base, dtype, self._offset)
     made = registry.wrap(self._storage, spec(dtype, shape, strides, base.device), offset)  # type: ignore[misc]
-    made._version = self._version
+    made._counter = self._counter
     extra = made._extra = Extra()
     extra.base = self if self._extra is None or self._extra.base is None else self._extra.base
-    extra.seen = self._version.value if self._version is not None else 0
+    extra.seen = self._counter.value if self._counter is not None else 0
     return made
 
 
 FUNCTIONS = {"max": _extreme("max"), "min": _extreme("min"), "named": named}
+
+
+def _einsum(*args: Any) -> Any:
+    """Products of tensors by Einstein's summation: einsum("ij,jk->ik", a, b)."""
+    from ..operators.einsum_plan import einsum
+    from .call import OPERATORS
+
+    return einsum(OPERATORS, args)
+
+
+def _chain_matmul(*matrices: Any, out: Any = None) -> Any:
+    """The product of matrices in the cheapest order."""
+    from ..operators.matrix_chains import chain
+    from .call import OPERATORS
+    from .functions import write_out
+
+    if out is not None:
+        return write_out("chain_matmul", _chain_matmul, matrices, {}, out)
+    if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
+        matrices = tuple(matrices[0])
+    return chain(OPERATORS, matrices)
+
+
+for _name, _function in (("einsum", _einsum), ("chain_matmul", _chain_matmul)):
+    _function.__name__ = _function.__qualname__ = _name
+    _function.__module__ = "torch.functional"
+    FUNCTIONS[_name] = _function
+
+
 #: Methods that one schema cannot say.
 METHODS = {"view": view}

@@ -15,12 +15,18 @@ class _State(threading.local):
         self.inference = False
         self.anomaly = False
         self.check_nan = True
+        self.saving: list[Any] = []  # pairs of hooks that pack and unpack what the tape keeps
+        self.evaluating: Any = None  # under anomaly mode: the node whose derivative runs
         self.levels: list[Any] = []
 
 
 STATE = _State()
 #: Called after a flag changed: the builtin call path keeps its own copy of them.
 listeners: list[Callable[[], None]] = []
+
+
+#: Not empty once a leaf got a hook: only then backward counts what leaves wait for.
+HOOKED_LEAVES: list[bool] = []
 
 
 def set_grad(enabled: bool) -> None:
@@ -35,6 +41,27 @@ def set_grad(enabled: bool) -> None:
 def set_inference(enabled: bool) -> None:
     """Switch inference mode on this thread."""
     STATE.inference = enabled
+    for listener in listeners:
+        listener()
+
+
+def set_anomaly(enabled: bool, check_nan: bool) -> None:
+    """Switch anomaly mode on this thread."""
+    STATE.anomaly, STATE.check_nan = enabled, check_nan
+    for listener in listeners:
+        listener()
+
+
+def push_saving(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
+    """From now on, what the tape keeps goes through these two functions."""
+    STATE.saving.append((pack, unpack))
+    for listener in listeners:
+        listener()
+
+
+def pop_saving() -> None:
+    """Take the innermost pair of hooks away."""
+    STATE.saving.pop()
     for listener in listeners:
         listener()
 

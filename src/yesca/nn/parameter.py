@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from .._tensor import Tensor
+from ..dispatch import fast
 
 __all__ = ["Parameter", "Buffer"]
 
@@ -79,6 +80,10 @@ class Parameter(Tensor, metaclass=_FlaggedMeta):
         if not attributes:
             return _rebuild_parameter, arguments
         return _rebuild_parameter_with_state, (*arguments, attributes)
+
+
+
+fast.plain_class(Parameter)
 
 
 class Buffer(Tensor, metaclass=_FlaggedMeta):

@@ -1,1 +1,540 @@
-"""Losses of classification."""
+"""cross_entropy and nll_loss.
+
+Forward: a stage over the targets (their weight, whether they are in range), one over the rows of
+classes, one that folds the losses; one launch. The logarithm of the softmax is kept for backward,
+as in PyTorch, so that logits may be overwritten.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..core.dtypes import FLOATING, SCALAR_NAMES, bfloat16, float16, float32, int64, uint8
+from ..core.spec import spec
+from ..core.views import movedim
+from ..loops import ir
+from ..loops.ir import Expr, cast, const, coord, fold
+from ..loops.scalar import exp, log, where
+from .kinds import composite, compute_dtype, rows
+from .losses import reduction_name
+from .softmax_family import log_soft
+
+
+def _raise_range(value: int) -> None:
+    raise IndexError(f"Target {value} is out of bounds.")
+
+
+# ---- checks ----------------------------------------------------------------------------------
+
+def class_dim(ndim: int) -> int:
+    """Where the classes are: (C) or (N, C, ...)."""
+    return 0 if ndim == 1 else 1
+
+
+def check_target(name: str, dtype: Any, shape: tuple[int, ...], target: Any, weight: Any) -> None:
+    """Refuse targets and weights that do not fit the input's shape."""
+    if not shape:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    at = class_dim(len(shape))
+    wanted = shape[:at] + shape[at + 1:]
+    given = tuple(target.spec.shape)
+    if given != wanted:
+        raise _target_size(shape, given, wanted)
+    if target.spec.dtype not in (int64, uint8):
+        shown = SCALAR_NAMES[target.spec.dtype]
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {shown} "
+            f"(expected scalar type Long but found {shown}; convert it with .long())")
+    if weight is not None:
+        check_weight(weight, shape[at], dtype)
+
+
+def _target_size(shape: tuple[int, ...], given: tuple[int, ...], wanted: tuple[int, ...]
+                 ) -> Exception:
+    if len(shape) <= 2 and len(given) > 1:
+        return RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if not given or not wanted or given[0] != wanted[0]:
+        return ValueError(f"Expected input batch_size ({wanted[0] if wanted else 1}) to match "
+                          f"target batch_size ({given[0] if given else 1}).")
+    if len(shape) == 4 and len(given) == 3:
+        return RuntimeError(f"size mismatch (got input: {list(shape)} , target: {list(given)}")
+    if len(shape) == 4:
+        return RuntimeError("only batches of spatial targets supported (3D tensors) but got "
+                            f"targets of dimension: {len(given)}")
+    return RuntimeError(f"Expected target size {list(wanted)}, got {list(given)}")
+
+
+def check_weight(weight: Any, classes: int, dtype: Any) -> None:
+    """Refuse a class weight of another size or dtype."""
+    if tuple(weight.spec.shape) != (classes,):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but "
+            f"got weight tensor of shape: {list(weight.spec.shape)}")
+    if weight.spec.dtype is not dtype:
+        raise RuntimeError(f"expected scalar type {SCALAR_NAMES[dtype]} but found "
+                           f"{SCALAR_NAMES[weight.spec.dtype]}")
+
+
+def _classes_last(x: Any) -> Any:
+    return x.seen(movedim(x.spec, (class_dim(x.spec.ndim),), (-1,)))
+
+
+def _statistics(dtype: Any) -> Any:
+    return float32 if dtype in (float16, bfloat16) else dtype
+
+
+# ---- class indices ---------------------------------------------------------------------------
+
+def _row_weights(p: Any, target: Any, weight: Any, classes: int, ignore_index: int, made: Any
+                 ) -> None:
+    """The weight of each target: 0 where ignored. Targets out of range fail the call."""
+    wide = made.spec.dtype
+    shape = tuple(target.spec.shape)
+
+    def body(t: Expr, *rest: Expr) -> Expr:
+        t = cast(t, int64)
+        kept = t.ne(p.fixed(ignore_index, int64))
+        inside = (t >= 0) & (t < p.fixed(classes, int64))
+        p.check(inside | ~kept, t, _raise_range)
+        value = const(1, wide)
+        if weight is not None:
+            step = p.fixed(weight.spec.strides[0], int64)
+            value = cast(ir.load(1, weight.spec.dtype, where(inside, t, 0) * step), wide)
+        return where(kept, value, const(0, wide))
+
+    operands = [target] + ([weight.seen((shape, (0,) * len(shape), 0))] if weight else [])
+    p.flat(body, operands, [made])
+
+
+def _rows_of(x: Any) -> Any:
+    """x without its class dimension, one place per row."""
+    at = class_dim(x.spec.ndim)
+    shape, strides = tuple(x.spec.shape), tuple(x.spec.strides)
+    return x.seen((shape[:at] + shape[at + 1:], strides[:at] + strides[at + 1:], 0))
+
+
+def _picked(p: Any, load: Expr, t: Expr, place: int, x: Any, classes: int) -> Expr:
+    """The row's element at its target: read where classes lie side by side, else compared.
+
+    Rows that lie side by side are done as vectors, which cannot each read a place of their own.
+    """
+    if x.spec.strides[-1] != 1:
+        return fold("sum", where(coord("inner").eq(t), load, const(0, load.dtype)))
+    inside = (t >= 0) & (t < p.fixed(classes, int64))
+    return cast(ir.load(place, x.spec.dtype, where(inside, t, 0)), load.dtype)
+
+
+def _fold_losses(p: Any, losses: Any, weights: Any, reduction: str, loss: Any, total: Any) -> None:
+    """The sum or the weighted mean of the losses, and the sum of the weights."""
+    wide = weights.spec.dtype
+    dims = range(losses.spec.ndim)
+
+    def final(value: Expr, weight: Expr) -> tuple[Expr, Expr]:
+        return (value / weight if reduction == "mean" else value), weight
+
+    p.reduce(("sum", "sum"), lambda v, w: (cast(v, wide), w), final, (losses, weights), dims,
+             (loss, total))
+
+
+def _cross_entropy(p: Any, input: Any, target: Any, weight: Any, ignore_index: int,
+                   reduction: str, smoothing: float, keep: bool) -> None:
+    dtype = input.spec.dtype
+    shape = tuple(input.spec.shape)
+    check_target("cross_entropy", dtype, shape, target, weight)
+    if dtype.category < FLOATING:
+        raise NotImplementedError('"log_softmax_lastdim_kernel_impl" not implemented for '
+                                  f"'{p.scalar_name(dtype)}'")
+    wide, outer = compute_dtype(dtype), tuple(target.spec.shape)
+    none = reduction == "none"
+    loss = p.result(spec(dtype, outer if none else (), None, p.device))
+    kept = p.result(spec(dtype, shape if keep else (0,), None, p.device))
+    weights = p.result(spec(_statistics(dtype), outer, None, p.device))
+    total = p.result(spec(_statistics(dtype), () if not none else (0,), None, p.device))
+    x = _classes_last(input)
+    classes = x.spec.shape[-1]
+    _row_weights(p, target, weight, classes, ignore_index, weights)
+    losses = loss if none else p.temporary(outer, wide)
+    outputs = [losses.as_rows()] + ([_classes_last(kept)] if keep else [])
+
+    def body(load: Expr, t: Expr, own: Expr, _: Expr, *rest: Expr) -> tuple[Expr, ...]:
+        v, own, t = cast(load, wide), cast(own, wide), cast(t, int64)
+        top = fold("max", v)
+        below = v - top
+        spread = log(fold("sum", exp(below)))
+        found = cast(_picked(p, v, t, 3, x, classes) - top - spread, dtype)
+        loss = where(own.ne(0), -own * cast(found, wide), const(0, wide))
+        value = cast(below - spread, dtype)
+        if smoothing:
+            loss = loss * (1.0 - smoothing) + _smooth(
+                p, t, cast(value, wide), rest, ignore_index, classes, smoothing)
+        return (loss, value)[:len(outputs)]
+
+    each = [weight.seen(((classes,), weight.spec.strides, 0))] if weight and smoothing else []
+    p.rows(body, [x, target.as_rows(), weights.as_rows(), _rows_of(input).as_rows(),
+               *each], outputs,
+           outer, classes)
+    if not none:
+        _fold_losses(p, losses, weights, reduction, loss, total)
+
+
+def _smooth(p: Any, t: Expr, value: Expr, rest: tuple[Expr, ...], ignore_index: int,
+            classes: int, smoothing: float) -> Expr:
+    """The part of the loss that is spread over all classes."""
+    wide = value.dtype
+    each = value * cast(rest[0], wide) if rest else value
+    spread = -fold("sum", each) * p.fixed(smoothing / classes, wide)
+    return where(cast(t, int64).ne(p.fixed(ignore_index, int64)), spread, const(0, wide))
+
+
+def _cross_entropy_backward(p: Any, grad_output: Any, log_probabilities: Any, target: Any,
+                            weight: Any, weights: Any, total: Any, ignore_index: int,
+                            reduction: str, smoothing: float, input_dtype: Any) -> None:
+    """(softmax - one-hot) of each row, times its weight and the loss's gradient."""
+    made = p.result(spec(input_dtype, log_probabilities.spec.shape, None, p.device))
+    wide, outer = weights.spec.dtype, tuple(target.spec.shape)
+    y = _classes_last(log_probabilities)
+    classes = y.spec.shape[-1]
+    operands = [y, target.as_rows(), weights.as_rows(), grad_output.as_rows()]
+    operands += [total.as_rows()] if reduction == "mean" else []
+    operands += [weight] if weight and smoothing else []
+
+    def body(load: Expr, t: Expr, own: Expr, g: Expr, *rest: Expr) -> Expr:
+        value, g, t = cast(load, wide), cast(g, wide), cast(t, int64)
+        left = list(rest)
+        g = g / left.pop(0) if reduction == "mean" else g
+        kept = t.ne(p.fixed(ignore_index, int64))
+        g = where(kept, g, const(0, wide))
+        hit = where(coord("inner").eq(t), own, const(0, wide))
+        if not smoothing:
+            return (exp(value) * own - hit) * g
+        each = cast(left[0], wide) if left else const(1, wide)
+        share = p.fixed(smoothing / classes, wide)
+        whole = fold("sum", each) if left else p.fixed(classes, wide)
+        rate = own * (1.0 - smoothing) + share * whole
+        return (exp(value) * rate - hit * (1.0 - smoothing) - each * share) * g
+
+    p.rows(body, operands, [_classes_last(made)], outer, classes)
+
+
+def _class_shape(ops: Any, value: Any, ndim: int) -> Any:
+    """A value per row, so that it broadcasts over the classes."""
+    return ops.unsqueeze(value, class_dim(ndim)) if value.dim() == ndim - 1 else value
+
+
+def _rate(ops: Any, target: Any, weight: Any, weights: Any, ignore_index: int, smoothing: float,
+          ndim: int, classes: int) -> Any:
+    """What the softmax of a row is multiplied by in the gradient."""
+    rate = ops.mul(weights, 1.0 - smoothing)
+    if smoothing:
+        kept = ops.to_dtype(ops.ne(target, ignore_index), weights.dtype)
+        whole = ops.mul(kept, smoothing) if weight is None else ops.mul(
+            kept, ops.mul(ops.sum(weight), smoothing / classes))
+        rate = ops.add(rate, whole)
+    return _class_shape(ops, rate, ndim)
+
+
+def _cross_entropy_second(ops: Any, grad: Any, grad_output: Any, log_probabilities: Any,
+                          target: Any, weight: Any, weights: Any, total: Any, ignore_index: int,
+                          reduction: str, smoothing: float, input_dtype: Any
+                          ) -> tuple[Any, Any]:
+    """Gradients of grad_output and of the logarithms of the probabilities."""
+    ndim = log_probabilities.dim()
+    classes = log_probabilities.shape[class_dim(ndim)]
+    unit = ops.cross_entropy_backward(
+        ops.ones_like(grad_output), log_probabilities, target, weight, weights, total,
+        ignore_index, reduction, smoothing, input_dtype)
+    along = ops.mul(grad, unit)
+    to_output = ops.sum(along, (class_dim(ndim),)) if reduction == "none" else ops.sum(along)
+    rate = _rate(ops, target, weight, weights, ignore_index, smoothing, ndim, classes)
+    if reduction == "mean":
+        rate = ops.div(rate, total)
+    outer = _class_shape(ops, grad_output, ndim) if reduction == "none" else grad_output
+    scale = ops.mul(ops.mul(rate, ops.exp(log_probabilities)), outer)
+    return to_output, ops.mul(grad, scale)
+
+
+rows("cross_entropy_backward(Tensor grad_output, Tensor log_probabilities, Tensor target, "
+     "Tensor? weight, Tensor weights, Tensor? total, int ignore_index, str reduction, "
+     "any smoothing, dtype input_dtype) -> Tensor", _cross_entropy_backward, method=False,
+     node_name="NllLossBackwardBackward0",
+     backward={("grad_output", "log_probabilities"): _cross_entropy_second})
+
+
+def _cross_entropy_back(ops: Any, grads: Any, input_spec: Any, target: Any, weight: Any,
+                        ignore_index: int, reduction: str, smoothing: float, result1: Any,
+                        result2: Any, result3: Any) -> Any:
+    made = None
+    if grads[0] is not None:
+        made = ops.cross_entropy_backward(
+            grads[0], result1, target, weight, result2, result3, ignore_index, reduction,
+            smoothing, input_spec.dtype)
+    if grads[1] is not None:  # what a second derivative reads of the probabilities
+        other = ops.log_softmax_backward_data(grads[1], result1, class_dim(input_spec.ndim),
+                                              input_spec.dtype)
+        made = other if made is None else ops.add(made, other)
+    return made
+
+
+def _node_name(plan: Any) -> str:
+    by_label = plan.values[plan.record.schema.index("input")].spec.ndim > 2
+    return "NllLoss2DBackward0" if by_label else "NllLossBackward0"
+
+
+rows("cross_entropy_labels(Tensor input, Tensor target, Tensor? weight, int ignore_index, "
+     "str reduction, any smoothing, bool keep) -> (Tensor, Tensor, Tensor, Tensor)",
+     _cross_entropy, method=False, node_name=_node_name, carriers=2,
+     backward={"input": _cross_entropy_back})
+
+
+# ---- probabilities ---------------------------------------------------------------------------
+
+def _probabilities(p: Any, input: Any, target: Any, weight: Any, reduction: str,
+                   smoothing: float, keep: bool) -> None:
+    dtype = input.spec.dtype
+    shape = tuple(input.spec.shape)
+    result = p.promote([input, target], [])
+    wide = compute_dtype(result)
+    at = class_dim(len(shape))
+    outer = shape[:at] + shape[at + 1:]
+    none = reduction == "none"
+    loss = p.result(spec(result, outer if none else (), None, p.device))
+    kept = p.result(spec(dtype, shape if keep else (0,), None, p.device))
+    x = _classes_last(input)
+    classes = x.spec.shape[-1]
+    losses = loss if none else p.temporary(outer, wide)
+    outputs = [losses.as_rows()] + ([_classes_last(kept)] if keep else [])
+
+    def body(load: Expr, t: Expr, *rest: Expr) -> tuple[Expr, ...]:
+        value = log_soft(cast(load, compute_dtype(dtype)))
+        t = _smoothed(p, cast(t, wide), smoothing, classes)
+        each = t * cast(value, wide)
+        each = each * cast(rest[0], wide) if rest else each
+        return (-fold("sum", each), value)[:len(outputs)]
+
+    operands = [x, _classes_last(target)] + ([weight] if weight is not None else [])
+    p.rows(body, operands, outputs, outer, classes)
+    if not none:
+        count = math.prod(outer)
+        p.reduce("sum", lambda v: cast(v, wide), lambda v: v / p.fixed(count, wide)
+                 if reduction == "mean" else v, losses, range(len(outer)), loss)
+
+
+def _smoothed(p: Any, t: Expr, smoothing: float, classes: int) -> Expr:
+    if not smoothing:
+        return t
+    return t * (1.0 - smoothing) + p.fixed(smoothing / classes, t.dtype)
+
+
+def _probabilities_backward(p: Any, grad_output: Any, log_probabilities: Any, target: Any,
+                            weight: Any, reduction: str, smoothing: float, input_dtype: Any
+                            ) -> None:
+    made = p.result(spec(input_dtype, log_probabilities.spec.shape, None, p.device))
+    y = _classes_last(log_probabilities)
+    outer, classes = tuple(y.spec.shape[:-1]), y.spec.shape[-1]
+    wide = compute_dtype(p.promote([log_probabilities, target], []))
+
+    def body(load: Expr, t: Expr, g: Expr, *rest: Expr) -> Expr:
+        g = cast(g, wide)
+        g = g / p.fixed(math.prod(outer), wide) if reduction == "mean" else g
+        each = _smoothed(p, cast(t, wide), smoothing, classes)
+        each = each * cast(rest[0], wide) if rest else each
+        return (exp(cast(load, wide)) * fold("sum", each) - each) * g
+
+    operands = [y, _classes_last(target), grad_output.as_rows()]
+    p.rows(body, operands + ([weight] if weight is not None else []), [_classes_last(made)],
+           outer, classes)
+
+
+def _outer_grad(ops: Any, grad: Any, reduction: str, ndim: int, shape: tuple[int, ...]) -> Any:
+    """The loss's gradient, ready to broadcast over (N, C, ...)."""
+    if reduction == "none":
+        return ops.unsqueeze(grad, class_dim(ndim))
+    at = class_dim(ndim)
+    return ops.div(grad, math.prod(shape[:at] + shape[at + 1:])) if reduction == "mean" else grad
+
+
+def _by_class(ops: Any, weight: Any, ndim: int) -> Any:
+    shape = [1] * ndim
+    shape[class_dim(ndim)] = -1
+    return ops.reshape(weight, tuple(shape))
+
+
+def _target_back(ops: Any, grad: Any, log_probabilities: Any, weight: Any, reduction: str,
+                 smoothing: float, dtype: Any) -> Any:
+    """The target's gradient: minus the (weighted) logarithm of the probabilities."""
+    ndim = log_probabilities.dim()
+    outer = _outer_grad(ops, grad, reduction, ndim, tuple(log_probabilities.shape))
+    made = ops.mul(log_probabilities, ops.mul(outer, smoothing - 1.0))
+    made = made if weight is None else ops.mul(made, _by_class(ops, weight, ndim))
+    return made if made.dtype is dtype else ops.to_dtype(made, dtype)
+
+
+def _probabilities_second(ops: Any, grad: Any, grad_output: Any, log_probabilities: Any,
+                          target: Any, weight: Any, reduction: str, smoothing: float,
+                          input_dtype: Any) -> tuple[Any, Any, Any]:
+    ndim = log_probabilities.dim()
+    at, shape = class_dim(ndim), tuple(log_probabilities.shape)
+    outer = _outer_grad(ops, grad_output, reduction, ndim, shape)
+    each = ops.add(ops.mul(target, 1.0 - smoothing), smoothing / shape[at])
+    each = each if weight is None else ops.mul(each, _by_class(ops, weight, ndim))
+    raised = ops.exp(log_probabilities)
+    total = ops.sum(each, (at,), True)
+    along = ops.mul(grad, ops.sub(ops.mul(raised, total), each))
+    if reduction == "none":
+        to_output = ops.sum(along, (at,))
+    else:
+        count = math.prod(shape[:at] + shape[at + 1:]) if reduction == "mean" else 1
+        to_output = ops.div(ops.sum(along), count)
+    inner = ops.mul(grad, raised)
+    to_logs = ops.mul(ops.mul(inner, total), outer)
+    rate = ops.mul(outer, 1.0 - smoothing)
+    to_target = ops.mul(ops.sub(ops.sum(inner, (at,), True), grad), rate)
+    if weight is not None:
+        to_target = ops.mul(to_target, _by_class(ops, weight, ndim))
+    return to_output, to_logs, to_target
+
+
+rows("cross_entropy_probabilities_backward(Tensor grad_output, Tensor log_probabilities, "
+     "Tensor target, Tensor? weight, str reduction, any smoothing, dtype input_dtype) -> Tensor",
+     _probabilities_backward, method=False, node_name="MulBackward0",
+     backward={("grad_output", "log_probabilities", "target"): _probabilities_second})
+
+
+def _probabilities_back(ops: Any, grads: Any, input_spec: Any, target: Any, weight: Any,
+                        reduction: str, smoothing: float, result1: Any, needs: Any,
+                        target_spec: Any) -> tuple[Any, Any]:
+    to_input = to_target = None
+    if grads[0] is not None:
+        if needs[0]:
+            to_input = ops.cross_entropy_probabilities_backward(
+                grads[0], result1, target, weight, reduction, smoothing, input_spec.dtype)
+        if needs[1]:
+            to_target = _target_back(ops, grads[0], result1, weight, reduction, smoothing,
+                                     target_spec.dtype)
+    if grads[1] is not None and needs[0]:
+        other = ops.log_softmax_backward_data(grads[1], result1, class_dim(input_spec.ndim),
+                                              input_spec.dtype)
+        to_input = other if to_input is None else ops.add(to_input, other)
+    return to_input, to_target
+
+
+rows("cross_entropy_probabilities(Tensor input, Tensor target, Tensor? weight, str reduction, "
+     "any smoothing, bool keep) -> (Tensor, Tensor)", _probabilities, method=False,
+     node_name=lambda plan: "DivBackward1" if plan.values[3] == "mean" else "NegBackward0",
+     backward={("input", "target"): _probabilities_back})
+
+
+# ---- negative log-likelihood -----------------------------------------------------------------
+
+def _nll(p: Any, input: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> None:
+    dtype = input.spec.dtype
+    check_target("nll_loss", dtype, tuple(input.spec.shape), target, weight)
+    if dtype.category < FLOATING:
+        raise NotImplementedError('"nll_loss_out_frame" not implemented for '
+                                  f"'{p.scalar_name(dtype)}'")
+    outer, wide = tuple(target.spec.shape), _statistics(dtype)
+    none = reduction == "none"
+    loss = p.result(spec(dtype, outer if none else (), None, p.device))
+    weights = p.result(spec(wide, outer, None, p.device))
+    total = p.result(spec(wide, (0,) if none else (), None, p.device))
+    x = _classes_last(input)
+    classes = x.spec.shape[-1]
+    _row_weights(p, target, weight, classes, ignore_index, weights)
+    losses = loss if none else p.temporary(outer, wide)
+
+    def body(_: Expr, t: Expr, own: Expr) -> Expr:
+        t = cast(t, int64)
+        inside = (t >= 0) & (t < p.fixed(classes, int64))
+        place = where(inside, t, 0) * p.fixed(x.spec.strides[-1], int64)
+        return where(own.ne(0), -own * cast(ir.load(0, dtype, place), wide), const(0, wide))
+
+    p.flat(body, [_rows_of(input), target, weights], [losses])
+    if not none:
+        _fold_losses(p, losses, weights, reduction, loss, total)
+
+
+def _nll_backward(p: Any, grad_output: Any, target: Any, weights: Any, total: Any,
+                  reduction: str, shape: tuple[int, ...], dtype: Any) -> None:
+    made = p.result(spec(dtype, shape, None, p.device))
+    seen, wide = _classes_last(made), weights.spec.dtype
+
+    def body(t: Expr, own: Expr, g: Expr, *rest: Expr) -> Expr:
+        g = cast(g, wide)
+        g = where(own.ne(0), -own * (g / rest[0] if rest else g), const(0, wide))
+        return where(coord("inner").eq(cast(t, int64)), g, const(0, wide))
+
+    mean = [total.as_rows()] if reduction == "mean" else []
+    p.rows(body, [target.as_rows(), weights.as_rows(), grad_output.as_rows(), *mean], [seen],
+           seen.spec.shape[:-1], seen.spec.shape[-1])
+
+
+rows("nll_loss_backward(Tensor grad_output, Tensor target, Tensor? weight, Tensor weights, "
+     "Tensor total, int ignore_index, str reduction, any shape, dtype dtype) -> Tensor",
+     lambda p, grad_output, target, weight, weights, total, ignore_index, reduction, shape, dtype:
+     _nll_backward(p, grad_output, target, weights, total, reduction, shape, dtype), method=False,
+     node_name="NllLossBackwardBackward0",
+     backward={"grad_output": lambda ops, grad, target, weight, ignore_index, reduction:
+               ops.nll_loss_forward(grad, target, weight, ignore_index, reduction)[0]})
+rows("nll_loss_forward(Tensor input, Tensor target, Tensor? weight, int ignore_index, "
+     "str reduction) -> (Tensor, Tensor, Tensor)", _nll, method=False, node_name=_node_name,
+     carriers=1,
+     backward={"input": lambda ops, grad, input_spec, target, weight, result1, result2,
+               ignore_index, reduction: ops.nll_loss_backward(
+                   grad, target, weight, result1, result2, ignore_index, reduction,
+                   tuple(input_spec.shape), input_spec.dtype)})
+def _nll_public(ops: Any, input: Any, target: Any, weight: Any, ignore_index: int,
+                reduction: Any) -> Any:
+    _refuse_gradient(weight)
+    return ops.nll_loss_forward(input, target, weight, ignore_index, reduction_name(reduction))[0]
+
+
+composite("nll_loss(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, "
+          "any reduction='mean') -> Tensor", _nll_public, method=False,
+          doc="Minus the input at the target's class, times the class's weight.")
+
+
+# ---- the public functions --------------------------------------------------------------------
+
+def _public(ops: Any, input: Any, target: Any, weight: Any, ignore_index: int, reduction: Any,
+            label_smoothing: float) -> Any:
+    reduction = reduction_name(reduction)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if target.shape == input.shape:
+        return _with_probabilities(ops, input, target, weight, ignore_index, reduction,
+                                   label_smoothing)
+    _refuse_gradient(weight)
+    keep = input.requires_grad
+    return ops.cross_entropy_labels(input, target, weight, ignore_index, reduction,
+                                    label_smoothing, keep)[0]
+
+
+def _with_probabilities(ops: Any, input: Any, target: Any, weight: Any, ignore_index: int,
+                        reduction: str, label_smoothing: float) -> Any:
+    if not target.dtype.is_floating_point:
+        raise RuntimeError("Expected floating point type for target with class probabilities, "
+                           f"got {SCALAR_NAMES[target.dtype]}")
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    classes = input.shape[class_dim(input.dim())]
+    if weight is not None and tuple(weight.shape) != (classes,):
+        raise RuntimeError(
+            "cross_entropy: weight tensor should be defined either for all "
+            f"{classes} classes or no classes but got weight tensor of shape: "
+            f"{list(weight.shape)}")
+    keep = input.requires_grad or target.requires_grad
+    return ops.cross_entropy_probabilities(input, target, weight, reduction, label_smoothing,
+                                           keep)[0]
+
+
+def _refuse_gradient(weight: Any) -> None:
+    if weight is not None and weight.requires_grad:
+        raise RuntimeError("The function 'nll_loss_forward' is not differentiable with respect to "
+                           "argument 'weight'. This input cannot have requires_grad True.")
+
+
+composite("cross_entropy(Tensor input, Tensor target, Tensor? weight=None, "
+          "int ignore_index=-100, any reduction='mean', float label_smoothing=0.0) -> Tensor",
+          _public, method=False,
+          doc="The negative log-likelihood of target under softmax(input).")

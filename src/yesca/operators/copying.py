@@ -7,7 +7,7 @@ from typing import Any
 from ..core.dtypes import DType, bool_, float64, int64
 from ..core.spec import contiguous_strides, spec
 from ..core.views import dense_order, expand_strides
-from ..loops.ir import cast
+from ..loops.ir import cast, const
 from .kinds import composite, rows
 
 
@@ -86,7 +86,14 @@ def _fill(p: Any, self: Any, value: Any) -> None:
 fill = rows("fill(Tensor self, Tensor value) -> Tensor", _fill, kind="copy", inplace=True,
             samples=lambda make: [(make(3, 4), 1), (make(3, 4), make()), (make(0, 3), 1)],
             backward={"value": lambda ops, grad: ops.sum(grad)}, doc="Every element set to value.")
-zero = composite("zero(Tensor self) -> Tensor", lambda ops, self: ops.fill(self, 0))
+
+
+def _zero(p: Any, self: Any) -> None:
+    p.flat(lambda: const(0, self.spec.dtype), [], [p.result(self.spec)])
+
+
+zero = rows("zero(Tensor self) -> Tensor", _zero, kind="copy", inplace=True, backward={},
+            doc="Every element set to 0.")
 
 
 def _contiguous(ops: Any, self: Any, memory_format: Any) -> Any:

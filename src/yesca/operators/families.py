@@ -6,9 +6,10 @@ import importlib
 
 FAMILIES = (
     "arithmetic", "transcendental", "comparison", "activation", "reduction", "views", "copying",
-    "creation", "indexing", "slicing", "gathering", "products", "softmax_family",
-    "normalisation", "batch_statistics", "joining", "rearranging", "sorting", "searching",
-    "optimizers", "losses", "classification",
+    "creation", "indexing", "slicing", "gathering", "products", "contraction", "matrix_chains",
+    "attending", "softmax_family", "normalisation", "batch_statistics", "joining", "rearranging",
+    "sorting", "searching", "quantiles", "view_copies", "bags", "optimizers", "losses",
+    "classification", "adding_products", "convolution", "pooling",
 )
 _loaded: list[str] = []
 

@@ -138,12 +138,12 @@ def _fits(name: str, self: Any, index: Any, dim: int) -> None:
 
 
 def _gather(p: Any, self: Any, dim: int, index: Any, sparse_grad: bool) -> None:
-    _checked_index("gather", index)
     dtype = self.spec.dtype
     out = p.result(spec(dtype, index.spec.shape, None, p.device))
     d = algebra.wrap_dim(dim, self.spec.ndim)
     if index.spec.numel == 0:
         return
+    _checked_index("gather", index)
     self, index, target = _sized(self), _sized(index), _sized(out)
     _fits("gather", self, index, d)
     shape, strides = tuple(index.spec.shape), list(self.spec.strides)
@@ -184,9 +184,9 @@ rows("gather_backward(Tensor grad, Tensor index, any shape, int dim) -> Tensor",
 def _take_along(ops: Any, self: Any, indices: Any, dim: Any) -> Any:
     if indices.dtype is not int64:
         raise RuntimeError("torch.take_along_dim(): dtype of indices should be Long but got "
-                           f"{ops.scalar_type_name(indices)}")
+                           f"{places.type_name(indices)}")
     if dim is None:
-        return ops.gather(ops.reshape(self, (-1,)), 0, ops.reshape(indices, (-1,)))
+        self, dim, indices = ops.reshape(self, (-1,)), 0, ops.reshape(indices, (-1,))
     if self.dim() != indices.dim():
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number "
                            f"of dimensions, but got {self.dim()} dimensions for input, and "
@@ -201,7 +201,9 @@ def _take_along(ops: Any, self: Any, indices: Any, dim: Any) -> Any:
     def wide(x: Any) -> Any:
         return ops.expand(x, tuple(x.shape[k] if k == d else n for k, n in enumerate(common)))
 
-    return ops.gather(wide(self), d, wide(indices))
+    from_end = ops.add(indices, self.shape[d])
+    return ops.gather(wide(self), d, wide(ops.select_where(ops.lt(indices, 0), from_end,
+                                                           indices)))
 
 
 composite("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", _take_along,
@@ -246,10 +248,10 @@ _FOLDS = {"": "", "add": "sum", "sum": "sum", "multiply": "prod", "prod": "prod"
 
 
 def _check_scatter(p: Any, name: str, self: Any, dim: int, index: Any, src: Any) -> None:
-    _checked_index(name, index)
     d = algebra.wrap_dim(dim, self.spec.ndim)
     if index.spec.numel == 0:
         return
+    _checked_index(name, index)
     if self.spec.ndim != index.spec.ndim and self.spec.ndim + index.spec.ndim > 1:
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
     _fits(name, _sized(self), _sized(index), d)

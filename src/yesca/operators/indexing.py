@@ -10,7 +10,7 @@ from ..core.spec import Spec, spec
 from ..loops import ir
 from ..loops.ir import Expr, cast, const
 from . import places
-from .kinds import composite, rows, view
+from .kinds import composite, compute_dtype, rows, view
 from .views import _part_backward
 
 WIDE_ROWS = 16  # a last dimension of at least this size is copied row by row
@@ -50,8 +50,22 @@ def _basic(base: Spec, index: Any) -> algebra.Strided:
     return tuple(now.shape), now.strides, offset
 
 
+def _last_step(plan: Any) -> str:
+    """The node PyTorch ends with: one view an item of the index, full slices skipped."""
+    index = plan.values[1]
+    items = index if isinstance(index, tuple) else (index,)
+    for item in reversed(items):
+        if item is None:
+            return "UnsqueezeBackward0"
+        if isinstance(item, int):
+            return "SelectBackward0"
+        if isinstance(item, slice) and item != slice(None):
+            return "SliceBackward0"
+    return "AliasBackward0"
+
+
 getitem = view(
-    "getitem(Tensor self, any index) -> Tensor", _basic, method=False, node_name="SliceBackward0",
+    "getitem(Tensor self, any index) -> Tensor", _basic, method=False, node_name=_last_step,
     backward={"self": lambda ops, grad, self_spec, index: ops.getitem_backward(
         grad, tuple(self_spec.shape), index)}, doc="self[index] for integers, slices and None.")
 
@@ -262,7 +276,7 @@ def _positions(p: Any, self: Any, count: int) -> None:
     found = out if ndim == 1 else p.temporary((count,), ir.int64)
 
     def body(value: Expr) -> Any:
-        true = value.ne(0)
+        true = cast(value, compute_dtype(value.dtype)).ne(0)
         place = ir.scan("sum", cast(true, ir.int64)) - 1
         return p.store(ir.coord("inner"), place, true)
 

@@ -265,7 +265,7 @@ for _name, _dim in (("hsplit", None), ("vsplit", 0), ("dsplit", 2)):
 
 def _unbind(p: Any, self: Any, dim: int) -> None:
     if self.spec.ndim == 0:
-        raise RuntimeError("Dimension specified as 0 but tensor has no dimensions")
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     d = algebra.wrap_dim(dim, self.spec.ndim)
     for k in range(self.spec.shape[d]):
         shape, strides, offset = algebra.select(self.spec, d, k)

@@ -198,8 +198,9 @@ def view(text: str, mapping: Callable[..., Any], **options: Any) -> Record:
 def view_program(record: Record, p: Any, values: tuple[Any, ...]) -> None:
     """No stages: the result is the first argument's storage under another spec."""
     base = values[0]
-    shape, strides, offset = record.view(base.spec, *values[1:])  # type: ignore[misc]
-    p.alias(base, spec(base.spec.dtype, shape, strides, base.spec.device), offset)
+    shape, strides, offset, *other = record.view(base.spec, *values[1:])  # type: ignore[misc]
+    dtype = other[0] if other else base.spec.dtype
+    p.alias(base, spec(dtype, shape, strides, base.spec.device), offset)
 
 
 def composite(text: str, body: Callable[..., Any], **options: Any) -> Record:

@@ -48,8 +48,8 @@ def _sgd(p: Any, params: Any, grads: Any, buffers: Any, weight_decay: Any, momen
         grad = where(decay.ne(0), fma(param, decay, grad), grad)
         if not use_momentum:
             return (fma(grad, -rate, param),)
-        mu, damp = p.argument(4, wide), p.argument(6, wide)
-        buffer = grad if is_first_step else fma(rest[0], mu, grad * (1.0 - damp))
+        mu, kept = p.argument(4, wide), cast(1.0 - p.argument(6, float64), wide)
+        buffer = grad if is_first_step else fma(rest[0], mu, grad * kept)
         step = fma(buffer, mu, grad) if nesterov else buffer
         return fma(step, -rate, param), buffer
 
@@ -82,7 +82,9 @@ def _adam(decoupled: bool) -> Callable[..., Any]:
                  *rest: Expr) -> tuple[Expr, ...]:
             step = cast(step, float64)
             rate, decay = p.argument(6, float64), p.argument(9, float64)
-            first, second = p.argument(7, wide), p.argument(8, wide)
+            # 1 - beta is taken in float64: in float32 1 - 0.999 is off by 5e-5
+            new, fresh = (cast(1.0 - p.argument(k, float64), wide) for k in (7, 8))
+            second = p.argument(8, wide)
             param, grad, average, square = (cast(v, wide) for v in (param, grad, average, square))
             grad = -grad if maximize else grad
             if decoupled:
@@ -90,8 +92,8 @@ def _adam(decoupled: bool) -> Callable[..., Any]:
             else:
                 plain = cast(decay, wide)
                 grad = where(plain.ne(0), fma(param, plain, grad), grad)
-            average = fma(grad - average, 1.0 - first, average)
-            square = fma(square, second, grad * grad * (1.0 - second))
+            average = fma(grad - average, new, average)
+            square = fma(square, second, grad * grad * fresh)
             peak = maximum(cast(rest[0], wide), square) if amsgrad else square
             root = cast(sqrt(correction(step, 8)), wide)
             length = cast(rate / correction(step, 7), wide)

@@ -11,7 +11,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.dtypes import BOOL, DType, bfloat16, bool_, float16, float32, int64, uint8
+from ..core.dtypes import (
+    BOOL, COMPLEX, SCALAR_NAMES, DType, bfloat16, bool_, complex64, float16, float32, float64,
+    int64, uint8,
+)
 from ..loops import ir
 from ..loops.ir import Expr, cast, const
 from ..loops.scalar import where
@@ -98,16 +101,32 @@ def put(p: Any, out: Any, keep: Sequence[int], steps: Sequence[int], value: Any,
     value: a reference of shape (*keep, n), or a function that gives a number as an expression
     place: a reference of shape (n,) or (*keep, n); `offset` makes elements of its value
     """
+    parts = 1
+    if combine and out.spec.dtype.category == COMPLEX:  # both parts by themselves
+        parts, out, value = 2, as_pairs(out), as_pairs(value)
+        keep, steps = [*keep, 2], [*(2 * s for s in steps), 1]
+        last = value.spec.ndim - 1
+        value = permuted(value, [*range(last - 1), last, last - 1])
+        lead, far = place.spec.shape[:-1], place.spec.strides[:-1]
+        more = (1,) if lead else ()
+        place = place.seen(((*lead, *more, place.spec.shape[-1]),
+                            (*far, *(0 for _ in more), place.spec.strides[-1]), 0))
     dtype = out.spec.dtype
     size = place.spec.shape[-1]
     target = out.seen(((*keep, size), (*steps, 0), 0))
 
     def body(at: Expr, *rest: Expr) -> Any:
-        return p.store(cast(rest[0] if rest else value(), dtype),
-                       offset(at) if offset is not None else at,
+        to = offset(at) if offset is not None else at
+        return p.store(cast(rest[0] if rest else value(), dtype), to * parts if parts > 1 else to,
                        guard(at) if guard is not None else None, combine)
 
     p.rows(body, [place] if callable(value) else [place, value], [target], list(keep), size)
+
+
+def as_pairs(ref: Any) -> Any:
+    """A complex reference as one of floats, with a last dimension of real and imaginary part."""
+    dtype = float32 if ref.spec.dtype is complex64 else float64
+    return ref.reread(dtype, ((*ref.spec.shape, 2), (*(2 * s for s in ref.spec.strides), 1), 0))
 
 
 def permuted(ref: Any, order: Sequence[int]) -> Any:
@@ -121,6 +140,11 @@ def spread(ref: Any, shape: Sequence[int]) -> Any:
     from ..core.views import expand_strides
 
     return ref.seen((tuple(shape), expand_strides(ref.spec.shape, ref.spec.strides, shape), 0))
+
+
+def type_name(tensor: Any) -> str:
+    """A tensor's dtype as PyTorch's messages name it: Float, Long, ..."""
+    return SCALAR_NAMES[tensor.dtype]
 
 
 def count_of(shape: Sequence[int]) -> int:

@@ -1,4 +1,4 @@
-"""Matrix products: mm, bmm, matmul, linear, mv, dot, and the ones that add (addmm, baddbmm ...).
+"""Matrix products: mm, bmm, matmul, linear, mv, dot.
 
 Every float product is one launch of the product kernels (two where an operand is packed first),
 whatever the strides: the gradients are products of the same operands seen transposed. Two inner
@@ -9,12 +9,13 @@ leading dimensions, as a weight's gradient is).
 from __future__ import annotations
 
 import math
+from inspect import Parameter, Signature
 from typing import Any
 
-from ..core.dtypes import FLOATING, bool_
+from ..core.dtypes import SCALAR_NAMES, bool_
 from ..core.spec import spec
 from ..core.views import broadcast_shapes, expand_strides
-from .kinds import composite, rows
+from .kinds import rows
 
 # ---- operands --------------------------------------------------------------------------------
 
@@ -23,7 +24,7 @@ def _sizes(ref: Any) -> str:
     return "x".join(str(n) for n in ref.spec.shape)
 
 
-def _turned(ref: Any) -> Any:
+def turned(ref: Any) -> Any:
     """The last two dimensions swapped."""
     shape, strides = tuple(ref.spec.shape), tuple(ref.spec.strides)
     return ref.seen(((*shape[:-2], shape[-1], shape[-2]),
@@ -35,12 +36,12 @@ def _row(ref: Any) -> Any:
     return ref.seen(((1, *ref.spec.shape), (0, *ref.spec.strides), 0))
 
 
-def _column(ref: Any) -> Any:
+def column(ref: Any) -> Any:
     """The last dimension as columns of one element each: (*, n) as (*, n, 1)."""
     return ref.seen(((*ref.spec.shape, 1), (*ref.spec.strides, 1), 0))
 
 
-def _above(ref: Any) -> Any:
+def above(ref: Any) -> Any:
     """The last dimension as rows: (*, n) as (*, 1, n)."""
     shape, strides = tuple(ref.spec.shape), tuple(ref.spec.strides)
     return ref.seen(((*shape[:-1], 1, shape[-1]), (*strides[:-1], 0, strides[-1]), 0))
@@ -50,18 +51,18 @@ def _result(p: Any, like: Any, shape: tuple[int, ...]) -> Any:
     return p.result(spec(like.spec.dtype, shape, None, p.device))
 
 
-def _refuse_bool(ref: Any, name: str) -> None:
+def refuse_bool(ref: Any, name: str) -> None:
     if ref.spec.dtype is bool_:
         raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'; convert the operands, "
                                   "for example with .float()")
 
 
-def _same(a: Any, b: Any) -> None:
+def same_dtype(a: Any, b: Any) -> None:
     """The dtypes of a product's two matrices."""
     if a.spec.dtype is not b.spec.dtype:
         raise RuntimeError("expected m1 and m2 to have the same dtype, but got: "
-                           f"{_spoken(a)} != {_spoken(b)}")
-    _refuse_bool(a, "addmm_impl_cpu_")
+                           f"{spoken(a)} != {spoken(b)}")
+    refuse_bool(a, "addmm_impl_cpu_")
 
 
 _SPOKEN = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int",
@@ -69,12 +70,17 @@ _SPOKEN = {"float32": "float", "float64": "double", "int64": "long int", "int32"
            "float16": "c10::Half", "bfloat16": "c10::BFloat16", "bool": "bool"}
 
 
-def _spoken(ref: Any) -> str:
+def spoken(ref: Any) -> str:
     """The dtype as C++ spells it."""
     return _SPOKEN.get(ref.spec.dtype.name, ref.spec.dtype.name)
 
 
-def _fits(a: Any, b: Any) -> None:
+def title(ref: Any) -> str:
+    """The dtype as PyTorch's tensor types are called."""
+    return SCALAR_NAMES[ref.spec.dtype]
+
+
+def fits(a: Any, b: Any) -> None:
     """The inner sizes of (m, k) @ (k, n); leading dimensions of `a` count as rows."""
     rows_, inner = math.prod(a.spec.shape[:-1]), a.spec.shape[-1]
     if inner != b.spec.shape[-2]:
@@ -85,8 +91,8 @@ def _fits(a: Any, b: Any) -> None:
 # ---- the inner records -----------------------------------------------------------------------
 
 def _matrix_product(p: Any, self: Any, other: Any, left: bool, right: bool, alpha: Any) -> None:
-    a = _turned(self) if left else self
-    b = _turned(other) if right else other
+    a = turned(self) if left else self
+    b = turned(other) if right else other
     batch = broadcast_shapes(a.spec.shape[:-2], b.spec.shape[:-2])
     out = _result(p, self, (*batch, a.spec.shape[-2], b.spec.shape[-1]))
     p.product(a, b, out, alpha=p.factor(4))
@@ -97,7 +103,7 @@ def _self_back(ops: Any, grad: Any, self_spec: Any, other: Any, left: bool, righ
     """The gradient of a in alpha * a @ b (a, b perhaps transposed), in a's layout and shape."""
     made = ops.matrix_product(other, grad, right, True, alpha) if left else \
         ops.matrix_product(grad, other, False, not right, alpha)
-    return _reduced(ops, made, self_spec)
+    return reduced(ops, made, self_spec)
 
 
 def _other_back(ops: Any, grad: Any, self: Any, other_spec: Any, left: bool, right: bool,
@@ -108,10 +114,10 @@ def _other_back(ops: Any, grad: Any, self: Any, other_spec: Any, left: bool, rig
             ops.fold_product(self, grad, alpha)
     made = ops.matrix_product(grad, self, True, left, alpha) if right else \
         ops.matrix_product(self, grad, not left, False, alpha)
-    return _reduced(ops, made, other_spec)
+    return reduced(ops, made, other_spec)
 
 
-def _reduced(ops: Any, made: Any, wanted: Any) -> Any:
+def reduced(ops: Any, made: Any, wanted: Any) -> Any:
     shape = tuple(wanted.shape)
     return made if tuple(made.shape) == shape else ops.sum_to_size(made, shape)
 
@@ -132,7 +138,7 @@ rows("matrix_product(Tensor self, Tensor other, bool left, bool right, Scalar al
 def _fold_product(p: Any, self: Any, other: Any, alpha: Any) -> None:
     a, b = _folded(p, self), _folded(p, other)
     out = _result(p, self, (a.spec.shape[1], b.spec.shape[1]))
-    p.product(_turned(a), b, out, alpha=p.factor(2))
+    p.product(turned(a), b, out, alpha=p.factor(2))
 
 
 def _folded(p: Any, x: Any) -> Any:
@@ -142,7 +148,7 @@ def _folded(p: Any, x: Any) -> Any:
         return x
     shape, strides = tuple(x.spec.shape), tuple(x.spec.strides)
     moved = x.seen(((shape[-1], *shape[:-1]), (strides[-1], *strides[:-1]), 0))
-    return _turned(p.joined(moved, ndim - 1)[0])
+    return turned(p.joined(moved, ndim - 1)[0])
 
 
 rows("fold_product(Tensor self, Tensor other, Scalar alpha=1) -> Tensor", _fold_product,
@@ -159,14 +165,14 @@ rows("fold_product(Tensor self, Tensor other, Scalar alpha=1) -> Tensor", _fold_
 def _multiply(p: Any, self: Any, other: Any) -> None:
     """self @ other for all ranks from 1 up, shapes having been checked."""
     a = self if self.spec.ndim > 1 else _row(self)
-    b = other if other.spec.ndim > 1 else _column(other)
+    b = other if other.spec.ndim > 1 else column(other)
     batch = broadcast_shapes(a.spec.shape[:-2], b.spec.shape[:-2])
     rows_ = (a.spec.shape[-2],) if self.spec.ndim > 1 else ()
     columns = (b.spec.shape[-1],) if other.spec.ndim > 1 else ()
     out = _result(p, self, (*batch, *rows_, *columns))
-    goal = out if columns else _column(out)
+    goal = out if columns else column(out)
     if not rows_:
-        goal = _above(goal) if columns else _row(goal)
+        goal = above(goal) if columns else _row(goal)
     p.product(a, b, goal)
 
 
@@ -196,14 +202,21 @@ def _right_back(ops: Any, grad: Any, self: Any, other_spec: Any) -> Any:
     return _other_back(ops, grad, self, other_spec, False, False, 1)
 
 
+def _named(function: Any, *names: str) -> Any:
+    """The function as a formula whose parameters have these names."""
+
+    def formula(*values: Any) -> Any:
+        return function(*values)
+
+    formula.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names])
+    return formula
+
+
 def _both(left: str, right: str) -> dict[str, Any]:
     """The two formulas of a @ b for arguments of these names."""
-    return {
-        left: eval(f"lambda ops, grad, {left}_spec, {right}: back(ops, grad, {left}_spec, "  # noqa: S307
-                   f"{right})", {"back": _left_back}),
-        right: eval(f"lambda ops, grad, {left}, {right}_spec: back(ops, grad, {left}, "  # noqa: S307
-                    f"{right}_spec)", {"back": _right_back}),
-    }
+    return {left: _named(_left_back, "ops", "grad", f"{left}_spec", right),
+            right: _named(_right_back, "ops", "grad", left, f"{right}_spec")}
 
 
 def _product(text: str, check: Any, **options: Any) -> None:
@@ -222,11 +235,11 @@ def _check_mm(a: Any, b: Any) -> None:
     for ref, name in ((a, "self"), (b, "mat2")):
         if ref.spec.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix; got a {ref.spec.ndim}-D tensor")
-    _fits(a, b)
-    _same(a, b)
+    fits(a, b)
+    same_dtype(a, b)
 
 
-def _check_batches(a: Any, b: Any) -> None:
+def check_batches(a: Any, b: Any) -> None:
     for ref, name in ((a, "batch1"), (b, "batch2")):
         if ref.spec.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
@@ -237,17 +250,16 @@ def _check_batches(a: Any, b: Any) -> None:
 
 
 def _check_bmm(a: Any, b: Any) -> None:
-    _check_batches(a, b)
-    _expected(a, b)
+    check_batches(a, b)
+    same_scalars(a, b)
 
 
-def _expected(a: Any, b: Any) -> None:
-    from ..core.dtypes import SCALAR_NAMES
-
+def same_scalars(a: Any, b: Any) -> None:
+    """The dtypes of two stacks of matrices."""
     if a.spec.dtype is not b.spec.dtype:
         raise RuntimeError(f"expected scalar type {SCALAR_NAMES[a.spec.dtype]} but found "
                            f"{SCALAR_NAMES[b.spec.dtype]}")
-    _refuse_bool(a, "bmm")
+    refuse_bool(a, "bmm")
 
 
 def _check_mv(a: Any, b: Any) -> None:
@@ -260,20 +272,16 @@ def _check_mv(a: Any, b: Any) -> None:
                            f"({b.spec.shape[0]})")
     if a.spec.dtype is not b.spec.dtype:
         raise RuntimeError("addmv input tensors must have the same dtype, but got "
-                           f"{_three(b, a, b)}")
-    _refuse_bool(a, "addmv_impl_cpu")
+                           f"{three_dtypes(b, a, b)}")
+    refuse_bool(a, "addmv_impl_cpu")
 
 
-def _three(*refs: Any) -> str:
-    from ..core.dtypes import SCALAR_NAMES
-
+def three_dtypes(*refs: Any) -> str:
     a, b, c = (SCALAR_NAMES[r.spec.dtype] for r in refs)
     return f"{a}, {b}, and {c}"
 
 
 def _check_dot(a: Any, b: Any) -> None:
-    from ..core.dtypes import SCALAR_NAMES
-
     if a.spec.ndim != 1 or b.spec.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.spec.ndim}D and {b.spec.ndim}D "
                            "tensors")
@@ -285,7 +293,7 @@ def _check_dot(a: Any, b: Any) -> None:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{m}] and src [{n}] to have the same "
             f"number of elements, but got {m} and {n} elements respectively")
-    _refuse_bool(a, "dot")
+    refuse_bool(a, "dot")
 
 
 def _check_matmul(a: Any, b: Any) -> None:
@@ -300,8 +308,8 @@ def _check_matmul(a: Any, b: Any) -> None:
                                         (1, 1), 0))
         _check_mv(flat, b)
     elif n == 2:
-        _fits(a if m > 1 else _row(a), b)
-        _same(a, b)
+        fits(a if m > 1 else _row(a), b)
+        same_dtype(a, b)
     else:
         _check_stacks(a if m > 1 else _row(a), b)
 
@@ -313,7 +321,7 @@ def _check_stacks(a: Any, b: Any) -> None:
     if wanted[1] != b.spec.shape[-2]:
         raise RuntimeError("Expected size for first two dimensions of batch2 tensor to be: "
                            f"{wanted} but got: {[wanted[0], b.spec.shape[-2]]}.")
-    _expected(a, b)
+    same_scalars(a, b)
 
 
 def _matmul_name(plan: Any) -> str:
@@ -347,22 +355,20 @@ def _check_linear(input: Any, weight: Any, bias: Any) -> None:
             raise RuntimeError("mat2 must be a matrix, got 1-D tensor")
         _check_matmul(input, weight)
         return
-    _fits(input if input.spec.ndim > 1 else _row(input), _turned(weight))
+    fits(input if input.spec.ndim > 1 else _row(input), turned(weight))
     if bias is None:
-        _same(input, weight)
+        same_dtype(input, weight)
         return
-    from ..core.dtypes import SCALAR_NAMES as names
-
     if input.spec.dtype is not weight.spec.dtype:
         raise RuntimeError("mat1 and mat2 must have the same dtype, but got "
-                           f"{names[input.spec.dtype]} and {names[weight.spec.dtype]}")
+                           f"{title(input)} and {title(weight)}")
     if bias.spec.dtype is not input.spec.dtype:
         raise RuntimeError("self and mat2 must have the same dtype, but got "
-                           f"{names[bias.spec.dtype]} and {names[weight.spec.dtype]}")
-    _refuse_bool(input, "addmm_impl_cpu_")
+                           f"{title(bias)} and {title(weight)}")
+    refuse_bool(input, "addmm_impl_cpu_")
 
 
-def _stretched(ref: Any, shape: tuple[int, ...]) -> Any:
+def stretched(ref: Any, shape: tuple[int, ...]) -> Any:
     """Broadcast to `shape`, or PyTorch's complaint."""
     return ref.seen((shape, expand_strides(ref.spec.shape, ref.spec.strides, shape), 0))
 
@@ -375,9 +381,9 @@ def _linear(p: Any, input: Any, weight: Any, bias: Any) -> None:
     a = input if input.spec.ndim > 1 else _row(input)
     shape = (*input.spec.shape[:-1], weight.spec.shape[0])
     if bias is not None:
-        _stretched(bias, (math.prod(a.spec.shape[:-1]), shape[-1]))
+        stretched(bias, (math.prod(a.spec.shape[:-1]), shape[-1]))
     out = _result(p, input, shape)
-    p.product(a, _turned(weight), out if input.spec.ndim > 1 else _row(out), initial=bias)
+    p.product(a, turned(weight), out if input.spec.ndim > 1 else _row(out), initial=bias)
 
 
 def _linear_name(plan: Any) -> str:
@@ -400,160 +406,10 @@ def _linear_weight(ops: Any, grad: Any, input: Any, weight_spec: Any) -> Any:
 
 
 rows("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", _linear,
-     kind="contraction", method=False, node_name=_linear_name,
+     kind="contraction", method=False, out=True, node_name=_linear_name,
      backward={"input": lambda ops, grad, input_spec, weight: _left_back(
                    ops, grad, input_spec, weight) if weight.dim() == 1
                    else ops.matmul(grad, weight),
                "weight": _linear_weight,
-               "bias": lambda ops, grad, bias_spec: _reduced(ops, grad, bias_spec)},
+               "bias": lambda ops, grad, bias_spec: reduced(ops, grad, bias_spec)},
      doc="input @ weight.T + bias: (*, k), (n, k), (n,) give (*, n).")
-
-
-# ---- products that add -----------------------------------------------------------------------
-
-def _added(p: Any, self: Any, a: Any, b: Any, shape: tuple[int, ...], beta: Any,
-           column: bool = False) -> None:
-    """result = beta * self + alpha * a @ b; alpha is the record's argument 4.
-
-    If beta is 0, self is not read: its NaN do not come through.
-    """
-    start = _stretched(self, shape)
-    out = p.result(spec(a.spec.dtype, shape, None, p.device))
-    if column:
-        out, start = _column(out), _column(start)
-    p.product(a, b, out, initial=start if beta != 0 else None, alpha=p.factor(4), beta=beta)
-
-
-def _addmm(p: Any, self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> None:
-    from ..core.dtypes import SCALAR_NAMES as names
-
-    for ref, name in ((mat1, "mat1"), (mat2, "mat2")):
-        if ref.spec.ndim != 2:
-            raise RuntimeError(f"{name} must be a matrix, got {ref.spec.ndim}-D tensor")
-    _fits(mat1, mat2)
-    if mat1.spec.dtype is not mat2.spec.dtype:
-        raise RuntimeError("self and mat2 must have the same dtype, but got "
-                           f"{names[mat1.spec.dtype]} and {names[mat2.spec.dtype]}")
-    if self.spec.dtype is not mat2.spec.dtype:
-        raise RuntimeError("self and mat2 must have the same dtype, but got "
-                           f"{names[self.spec.dtype]} and {names[mat2.spec.dtype]}")
-    _refuse_bool(mat1, "addmm_impl_cpu_")
-    _added(p, self, mat1, mat2, (mat1.spec.shape[0], mat2.spec.shape[1]), beta)
-
-
-def _addmv(p: Any, self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> None:
-    if mat.spec.ndim != 2 or vec.spec.ndim != 1 or self.spec.ndim > 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got {self.spec.ndim}, "
-                           f"{mat.spec.ndim}, {vec.spec.ndim}")
-    m, k = mat.spec.shape
-    if k != vec.spec.shape[0] or self.spec.numel not in (1, m):
-        raise RuntimeError(f"size mismatch, got input ({self.spec.numel}), mat ({m}x{k}), vec "
-                           f"({vec.spec.shape[0]})")
-    if not self.spec.dtype is mat.spec.dtype is vec.spec.dtype:
-        raise RuntimeError("addmv input tensors must have the same dtype, but got "
-                           f"{_three(vec, mat, self)}")
-    _refuse_bool(mat, "addmv_impl_cpu")
-    _added(p, self, mat, _column(vec), (m,), beta, column=True)
-
-
-def _baddbmm(p: Any, self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> None:
-    shape = _added_batches(self, batch1, batch2)
-    _added(p, self, batch1, batch2, shape, beta)
-
-
-def _addbmm(p: Any, self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> None:
-    shape = _added_batches(self, batch1, batch2)
-    b, m, k = batch1.spec.shape
-    step = batch1.spec.strides
-    turned = batch1.seen(((m, b, k), (step[1], step[0], step[2]), 0))
-    _, _, n = batch2.spec.shape
-    step = batch2.spec.strides
-    other = batch2.seen(((n, b, k), (step[2], step[0], step[1]), 0))
-    a, c = p.joined(turned, 2)[0], p.joined(other, 2)[0]
-    _added(p, self, a, _turned(c), shape[1:], beta)
-
-
-def _added_batches(self: Any, batch1: Any, batch2: Any) -> tuple[int, ...]:
-    from ..core.dtypes import SCALAR_NAMES as names
-
-    if self.spec.dtype is not batch1.spec.dtype or batch1.spec.dtype is not batch2.spec.dtype:
-        raise RuntimeError(
-            "Input dtypes must be the same, got: input "
-            f"{_spoken(self)}, batch1: {_spoken(batch1)}, batch2: {_spoken(batch2)}")
-    _check_batches(batch1, batch2)
-    if batch1.spec.dtype is bool_:
-        raise NotImplementedError(f"\"baddbmm\" not implemented for '{names[bool_]}'")
-    return batch1.spec.shape[0], batch1.spec.shape[1], batch2.spec.shape[2]
-
-
-def _start_back(ops: Any, grad: Any, self_spec: Any, beta: Any) -> Any:
-    return _reduced(ops, grad if beta == 1 else ops.mul(grad, beta), self_spec)
-
-
-def _vector_back(ops: Any, grad: Any, mat: Any, alpha: Any) -> Any:
-    made = ops.matrix_product(mat, ops.unsqueeze(grad, -1), True, False, alpha)
-    return ops.squeeze(made, -1)
-
-
-rows("addmm(Tensor self, Tensor mat1, Tensor mat2, *, any beta=1, Scalar alpha=1) -> Tensor",
-     _addmm, kind="contraction", inplace=True, out=True,
-     backward={"self": _start_back,
-               "mat1": lambda ops, grad, mat2, alpha: ops.matrix_product(
-                   grad, mat2, False, True, alpha),
-               "mat2": lambda ops, grad, mat1, alpha: ops.matrix_product(
-                   mat1, grad, True, False, alpha)},
-     doc="beta * self + alpha * mat1 @ mat2; self broadcasts.")
-rows("addmv(Tensor self, Tensor mat, Tensor vec, *, any beta=1, Scalar alpha=1) -> Tensor",
-     _addmv, kind="contraction", inplace=True, out=True,
-     backward={"self": _start_back,
-               "mat": lambda ops, grad, vec, alpha: ops.mul(
-                   ops.unsqueeze(grad, -1), vec if alpha == 1 else ops.mul(vec, alpha)),
-               "vec": _vector_back},
-     doc="beta * self + alpha * mat @ vec.")
-rows("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, any beta=1, Scalar alpha=1) -> Tensor",
-     _baddbmm, kind="contraction", inplace=True, out=True,
-     backward={"self": _start_back,
-               "batch1": lambda ops, grad, batch2, alpha: ops.matrix_product(
-                   grad, batch2, False, True, alpha),
-               "batch2": lambda ops, grad, batch1, alpha: ops.matrix_product(
-                   batch1, grad, True, False, alpha)},
-     doc="beta * self + alpha * batch1 @ batch2, matrix by matrix.")
-rows("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, any beta=1, Scalar alpha=1) -> Tensor",
-     _addbmm, kind="contraction", inplace=True, out=True,
-     backward={"self": _start_back,
-               "batch1": lambda ops, grad, batch2, alpha: ops.matrix_product(
-                   grad, batch2, False, True, alpha),
-               "batch2": lambda ops, grad, batch1, alpha: ops.matrix_product(
-                   batch1, grad, True, False, alpha)},
-     doc="beta * self + alpha * the sum of the batch's products.")
-
-
-# ---- outer products --------------------------------------------------------------------------
-
-def _outer(ops: Any, self: Any, vec2: Any) -> Any:
-    for value, name in ((self, "self"), (vec2, "vec2")):
-        if value.dim() != 1:
-            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {value.dim()}-D")
-    return ops.mul(ops.unsqueeze(self, -1), vec2)
-
-
-composite("outer(Tensor self, Tensor vec2) -> Tensor", _outer, out=True, aliases=("ger",),
-          doc="(m,), (n,) give (m, n): all products.")
-
-
-def _addr(ops: Any, self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
-    for value, name in ((vec1, "vec1"), (vec2, "vec2")):
-        if value.dim() != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {value.dim()}-D")
-    made = ops.mul(ops.unsqueeze(vec1, -1), vec2)
-    if alpha != 1:
-        made = ops.mul(made, alpha)
-    if beta == 0:
-        ops.expand(self, tuple(made.shape))
-        return made
-    start = self if beta == 1 else ops.mul(self, beta)
-    return ops.add(ops.expand(start, tuple(made.shape)), made)
-
-
-composite("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-          _addr, out=True, doc="beta * self + alpha * outer(vec1, vec2).")

@@ -94,6 +94,12 @@ class Record:
         return "".join(codes.get(p.type, "X") for p in self.schema.parameters)
 
     @cached_property
+    def spread(self) -> int:
+        """Position of the argument that a method call may spread (`view(2, 3)`), or -1."""
+        name = self.schema.variadic
+        return self.schema.index(name) if name else -1
+
+    @cached_property
     def tensors(self) -> tuple[int, ...]:
         """Positions of the arguments that hold tensors."""
         return tuple(k for k, p in enumerate(self.schema.parameters)

@@ -111,7 +111,7 @@ def binder(schema: Schema, target: Callable[..., Any], method: bool) -> Callable
     starred = False
     for parameter, name in zip(schema.parameters, shown, strict=True):
         if schema.variadic == parameter.name:
-            heads.append(f"*{name}" if method else name)
+            heads += [f"*_spread, {name}=None"] if method else [name]
             starred = starred or method
             continue
         if parameter.keyword_only and not starred:
@@ -121,7 +121,7 @@ def binder(schema: Schema, target: Callable[..., Any], method: bool) -> Callable
     values = []
     for parameter, name in zip(schema.parameters, shown, strict=True):
         spread = schema.variadic == parameter.name and method
-        values.append(f"_gather({name})" if spread else name)
+        values.append(f"_gather(_spread, {name})" if spread else name)
     code = (f"def {schema.name}({', '.join(heads)}):\n"
             f"    return _target(({', '.join(values)},))\n")
     scope: dict[str, Any] = {
@@ -133,8 +133,10 @@ def binder(schema: Schema, target: Callable[..., Any], method: bool) -> Callable
     return made
 
 
-def gather(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """`view(2, 3)` and `view((2, 3))` mean the same."""
+def gather(values: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
+    """`view(2, 3)`, `view((2, 3))` and `view(size=(2, 3))` mean the same."""
+    if named is not None and not values:
+        return (named,) if isinstance(named, int) else tuple(named)
     if len(values) == 1 and isinstance(values[0], (tuple, list)):
         return tuple(values[0])
     return values

@@ -121,9 +121,9 @@ def _changes(p: Any, self: Any) -> None:
     if not size:
         return
     p.flat(lambda: const(1, bool_), [], [out.seen(((1,), (1,), 0))])
-    step = self.spec.strides[0]
+    step, wide = self.spec.strides[0], compute_dtype(self.spec.dtype)
     if size > 1:
-        p.flat(lambda a, b: a.ne(b), [self.seen(((size - 1,), (step,), step)),
+        p.flat(lambda a, b: cast(a, wide).ne(cast(b, wide)), [self.seen(((size - 1,), (step,), step)),
                                       self.seen(((size - 1,), (step,), 0))],
                [out.seen(((size - 1,), (1,), 1))])
 

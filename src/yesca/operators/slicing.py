@@ -69,10 +69,10 @@ def _spread_index(ops: Any, name: str, self: Any, dim: int, index: Any, shape: A
     """The index along dim, stretched over the other dimensions."""
     if index.dim() > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: "
-                         f"{index.dim()} with type: {ops.scalar_type_name(index)}")
+                         f"{index.dim()} with type: {places.type_name(index)}")
     if index.dtype.category != INTEGRAL or index.dtype.itemsize < 4:
         raise IndexError(f"{name}(): Expected dtype int32/int64 for index but got: "
-                         f"{ops.scalar_type_name(index)}")
+                         f"{places.type_name(index)}")
     if self.dim() == 0:
         return ops.reshape(index, ())
     d = algebra.wrap_dim(dim, self.dim())
@@ -104,8 +104,8 @@ def _check_source(name: str, self: Any, dim: int, index: Any, source: Any) -> No
 def _same_dtype(ops: Any, name: str, self: Any, source: Any) -> None:
     if self.dtype is not source.dtype:
         raise RuntimeError(f"{name}(): self and source expected to have the same dtype, but got "
-                           f"(self) {ops.scalar_type_name(self)} and (source) "
-                           f"{ops.scalar_type_name(source)}")
+                           f"(self) {places.type_name(self)} and (source) "
+                           f"{places.type_name(source)}")
 
 
 def _written(ops: Any, name: str, self: Any, dim: int, index: Any, source: Any, combine: str,
@@ -193,7 +193,7 @@ for _suffix in ("", "_"):
 def _take(ops: Any, self: Any, index: Any) -> Any:
     if index.dtype is not int64:
         raise RuntimeError("take(): Expected a long tensor for index, but got "
-                           f"{ops.scalar_type_name(index)}")
+                           f"{places.type_name(index)}")
     if self.numel() == 0 and index.numel():
         raise IndexError("take(): tried to take from an empty tensor")
     return ops.index_at(ops.reshape(self, (-1,)), (0,), [index])
@@ -202,7 +202,7 @@ def _take(ops: Any, self: Any, index: Any) -> Any:
 def _put(ops: Any, self: Any, index: Any, source: Any, accumulate: bool) -> Any:
     if index.dtype is not int64:
         raise RuntimeError("put_(): Expected a long tensor for index, but got "
-                           f"{ops.scalar_type_name(index)}")
+                           f"{places.type_name(index)}")
     _same_dtype(ops, "put_", self, source)
     if index.numel() != source.numel():
         raise RuntimeError("put_(): Expected source and index to have the same number of "
@@ -216,10 +216,10 @@ def _put(ops: Any, self: Any, index: Any, source: Any, accumulate: bool) -> Any:
 def _masked_scatter(ops: Any, self: Any, mask: Any, source: Any) -> Any:
     if mask.dtype is not bool_:
         raise RuntimeError("masked_scatter_ only supports boolean masks, but got mask with dtype "
-                           f"{ops.scalar_type_name(mask)}")
+                           f"{places.type_name(mask)}")
     if self.dtype is not source.dtype:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got "
-                           f"{ops.scalar_type_name(self)} and {ops.scalar_type_name(source)}")
+                           f"{places.type_name(self)} and {ops.scalar_type_name(source)}")
     shape = algebra.broadcast_shapes(tuple(self.shape), tuple(mask.shape))
     at = ops.reshape(ops.nonzero(ops.reshape(ops.expand(mask, shape), (-1,))), (-1,))
     if at.numel() > source.numel():
@@ -286,7 +286,7 @@ def _slice_scatter(ops: Any, self: Any, src: Any, dim: int, start: Any, end: Any
 composite("select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
           _select_scatter, doc="self with one slice of a dimension replaced.")
 composite("slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, "
-          "int step=1) -> Tensor", _slice_scatter, doc="self with a range of a dimension replaced.")
+          "int step=1) -> Tensor", _slice_scatter, out=True, doc="self with a range of a dimension replaced.")
 
 
 def _diagonal_scatter(p: Any, self: Any, src: Any, offset: int, dim1: int, dim2: int) -> None:

@@ -75,7 +75,7 @@ def _ordered(p: Any, x: Any, outer: list[int], size: int, descending: bool, k: i
         if k is None:
             p.native("sort_words", [keys, spare], [size, 4], lines if size > 1 else 0, grain)
         elif k:
-            p.native("select_words", [keys, spare], [size, 4, k], lines if size > 1 else 0, grain)
+            p.native("select_words", [keys, spare], [size, k], lines if size > 1 else 0, grain)
         return keys, lambda word: cast(word & const(LOW, uint64), int64)
     order, aside = p.temporary(shape, int64), p.temporary(shape, int64)
     p.rows(lambda v: (_key(v, descending), coord("inner")), [x], [keys, order], outer, size)
@@ -183,6 +183,7 @@ def _order_value(p: Any, self: Any, dim: int, keepdim: bool, which: str, k: int)
     step = x.spec.strides[-1]
 
     def body(value: Expr, _: Expr, __: Expr) -> tuple[Expr, Expr]:
+        value = cast(value, compute_dtype(value.dtype))
         numbers = fold("sum", cast(value.eq(value), int64))
         if which == "kthvalue":
             place = p.fixed(k - 1, int64)
@@ -250,12 +251,13 @@ def _mode(p: Any, self: Any, dim: int, keepdim: bool) -> None:
     step = x.spec.strides[-1]
     flat = x.seen(((*outer, size), (*x.spec.strides[:-1], 0), 0))
     lengths = p.temporary((*outer, size), int64)
+    wide = compute_dtype(x.spec.dtype)
 
     def runs(word: Expr, _: Expr) -> Expr:
         i = coord("inner")
         before = meaning(ir.load(0, words.spec.dtype, where(i.eq(0), const(0, int64),
                                                             const(-1, int64))))
-        mine, other = (ir.load(1, x.spec.dtype, at * p.fixed(step, int64))
+        mine, other = (cast(ir.load(1, x.spec.dtype, at * p.fixed(step, int64)), wide)
                        for at in (meaning(word), before))
         new = i.eq(0) | mine.ne(other)
         return i - scan("max", where(new, i, const(0, int64)))

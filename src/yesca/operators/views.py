@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import views as algebra
-from ..core.dtypes import DType
+from ..core.dtypes import SCALAR_NAMES, DType
 from ..core.spec import Spec, spec
 from ..loops.ir import cast, const
 from .kinds import composite, rows, view
 
 
-def _view(base: Spec, size: tuple[int, ...]) -> algebra.Strided:
+def _view(base: Spec, size: tuple[int, ...]) -> Any:
+    if len(size) == 1 and isinstance(size[0], DType):
+        return _as_dtype(base, size[0])
     shape = algebra.infer_shape(size, base.numel)
     strides = algebra.view_strides(base.shape, base.strides, shape)
     if strides is None:
@@ -21,11 +23,44 @@ def _view(base: Spec, size: tuple[int, ...]) -> algebra.Strided:
     return shape, strides, 0
 
 
+def _as_dtype(base: Spec, dtype: DType) -> tuple[Any, ...]:
+    """The same bytes as elements of another dtype; the last dimension grows or shrinks."""
+    shape, strides = list(base.shape), list(base.strides)
+    old, new = base.dtype.itemsize, dtype.itemsize
+    as_what = (f"to view {SCALAR_NAMES[base.dtype]} as {SCALAR_NAMES[dtype]} (different element "
+               "sizes)")
+    if old == new:
+        return tuple(shape), tuple(strides), 0, dtype
+    if not shape:
+        raise RuntimeError(f"self.dim() cannot be 0 {as_what}")
+    if strides[-1] != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 {as_what}, but got {strides[-1]}")
+    if old > new:
+        ratio = old // new
+        strides = [*(s * ratio for s in strides[:-1]), 1]
+        shape[-1] *= ratio
+        return tuple(shape), tuple(strides), 0, dtype
+    ratio = new // old
+    if shape[-1] % ratio:
+        raise RuntimeError(f"self.size(-1) must be divisible by {ratio} {as_what}, but got "
+                           f"{shape[-1]}")
+    for d, step in enumerate(strides[:-1]):
+        if step % ratio:
+            raise RuntimeError(f"self.stride({d}) must be divisible by {ratio} {as_what}, but "
+                               f"got {step}")
+    shape[-1] //= ratio
+    return tuple(shape), (*(s // ratio for s in strides[:-1]), 1), 0, dtype
+
+
 _back = {"self": lambda ops, grad, self_spec: ops.reshape(grad, tuple(self_spec.shape))}
-view_ = view("view(Tensor self, int[]... size) -> Tensor", _view, function=False, backward=_back,
+view_ = view("view(Tensor self, int[]... size) -> Tensor", _view, function=False,
              samples=lambda make: [(make(3, 4), (2, -1)), (make(2, 3, 4), (2, 3, 2, 2)),
                                    (make(), (1, 1)), (make(0, 3), (3, 0))],
-             doc="The same elements in another shape, without a copy.")
+             backward={"self": lambda ops, grad, self_spec, size: ops.view(
+                 grad, (self_spec.dtype,)) if isinstance(size[0] if size else 0, DType)
+                 else ops.reshape(grad, tuple(self_spec.shape))},
+             doc="The same elements in another shape, or the same bytes in another dtype, without "
+                 "a copy.")
 alias = view("alias(Tensor self) -> Tensor",
              lambda base: (tuple(base.shape), base.strides, 0), method=False,
              backward={"self": lambda grad: grad}, doc="The same view once more.")
@@ -110,8 +145,8 @@ permute = view("permute(Tensor self, int[]... dims) -> Tensor", algebra.permute,
                doc="Dimensions in another order.")
 movedim = composite(
     "movedim(Tensor self, any source, any destination) -> Tensor",
-    lambda ops, self, source, destination: ops.as_strided_view(self, *algebra.movedim(
-        self._spec, _many(source), _many(destination))), aliases=("moveaxis",),
+    lambda ops, self, source, destination: ops.permute(self, algebra.moved_order(
+        self.dim(), _many(source), _many(destination))), aliases=("moveaxis",),
     samples=lambda make: [(make(2, 3, 4), 0, 2), (make(2, 3, 4), (0, 1), (-1, 0))],
     doc="Dimensions moved to other places.")
 
@@ -251,8 +286,9 @@ rows("as_strided_scatter_add(Tensor grad, int[] shape, int[] stride, int[] view_
      "int offset) -> Tensor", _strided_back, kind="copy", method=False,
      samples=lambda make: [(make(2, 2), (3, 4), (4, 1), (4, 1), 1),
                            (make(3, 2), (6,), (1,), (1, 1), 0)],
-     backward={"grad": lambda ops, grad, grad_spec, view_stride, offset: ops.as_strided_view(
-         grad, tuple(grad_spec.shape), view_stride, offset)} if False else {})
+     backward={"grad": lambda ops, grad, grad_spec, shape, stride, view_stride, offset:
+               ops.as_strided_view(ops.copy_like(grad, shape, stride), tuple(grad_spec.shape),
+                                   view_stride, offset)})
 
 
 def _strided_put(p: Any, self: Any, src: Any, size: tuple[int, ...], stride: tuple[int, ...],
@@ -266,8 +302,12 @@ def _strided_put(p: Any, self: Any, src: Any, size: tuple[int, ...], stride: tup
 rows("as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset=0) -> "
      "Tensor", _strided_put, kind="copy", method=False,
      samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)],
-     backward={"src": lambda ops, grad, size, stride, offset: ops.clone(ops.as_strided_view(
-         grad, size, stride, offset))},
+     backward={
+         "self": lambda ops, grad, size, stride, offset: ops.as_strided_scatter(
+             grad, ops.zeros_like(ops.as_strided_view(grad, size, stride, offset)), size, stride,
+             offset),
+         "src": lambda ops, grad, size, stride, offset: ops.clone(ops.as_strided_view(
+             grad, size, stride, offset))},
      doc="self with the elements of one of its strided views replaced.")
 
 
@@ -287,6 +327,8 @@ def _unfold_back(ops: Any, grad: Any, shape: tuple[int, ...], dim: int, size: in
                  ) -> Any:
     from ..core.spec import contiguous_strides
 
+    if not shape:
+        return ops.sum(grad)
     strides = contiguous_strides(shape)
     d = algebra.wrap_dim(dim, len(shape))
     own = list(strides)

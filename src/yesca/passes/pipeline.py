@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 from ..loops.ir import Stage
 from .expand_math import expand
+from .simplify import simplify
 
 PASSES: tuple[Callable[[Stage], Stage], ...] = (
+    simplify,  # fold constants, drop what does nothing
     expand,  # exp, log, tanh ... become arithmetic
 )
 

@@ -24,7 +24,7 @@ class _Draws:
     """The loaded functions, each in a pair: with the GIL for few elements, without it for many."""
 
     def __init__(self) -> None:
-        from .native import distributions, normal, random
+        from .native import categories, distributions, normal, random
 
         self.uniform = {
             float32: _pair(random.uniform_f32), float64: _pair(random.uniform_f64),
@@ -37,7 +37,11 @@ class _Draws:
         self.chances = _pair(distributions.draw_chances)
         self.permutation = _pair(random.permutation)
         self.poisson = _pair(distributions.poisson)
-        self.multinomial = _pair(distributions.multinomial)
+        self.slopes = _pair(distributions.slopes)
+        self.multinomial = _pair(categories.multinomial)
+        self.check = _pair(categories.check)
+        self.race = _pair(categories.race)
+        self.largest = _pair(categories.largest)
         self.kinds = distributions.Kind
 
 
@@ -126,6 +130,15 @@ def poisson(generator: Generator, address: int, rates: int, count: int) -> int:
         return int(function(state, address, rates, count))
 
 
+def slopes(generator: Generator, address: int, values: int, count: int, low: float,
+           high: float) -> None:
+    """float64: 1 for each positive float64 value, a number of [low, high) for the others."""
+    function = _draws().slopes[count > _FEW]
+    state = generator._ready()
+    with generator._lock:
+        function(state, address, values, count, low, high)
+
+
 def multinomial(generator: Generator, address: int, samples: int, weights: int,
                 categories: int, rows: int, sums: int, double: bool) -> int:
     """int64 categories (rows, samples), drawn with replacement by weights (rows, categories).
@@ -137,3 +150,23 @@ def multinomial(generator: Generator, address: int, samples: int, weights: int,
     state = generator._ready()
     with generator._lock:
         return int(function(state, address, samples, weights, categories, rows, sums, double))
+
+
+def check_weights(weights: int, categories: int, rows: int, double: bool) -> int:
+    """0 when every row of weights can be drawn from without replacement.
+
+    Otherwise 1: a weight is negative, infinite or NaN; 3: a row is all zero.
+    """
+    function = _draws().check[rows * categories > _FEW]
+    return int(function(weights, categories, rows, double))
+
+
+def race(address: int, samples: int, keys: int, weights: int, times: int, categories: int,
+         rows: int, double: bool) -> None:
+    """int64 categories (rows, samples) that win: the largest weight / time first.
+
+    `times` are exponential numbers, one a weight; `keys` is room for float64 (rows, categories).
+    """
+    large = rows * categories > _FEW
+    _draws().race[large](keys, weights, times, rows * categories, double)
+    _draws().largest[large](address, samples, keys, categories, rows)

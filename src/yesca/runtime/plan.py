@@ -100,6 +100,13 @@ class Plan:
                     return ref.spec  # type: ignore[no-any-return]
         raise KeyError(slot)
 
+    def carries(self, result: int) -> bool:
+        """Whether gradients flow through this result."""
+        dtype = self.results[result].dtype
+        if self.record.carriers is not None and result >= self.record.carriers:
+            return False
+        return bool(dtype.is_floating_point or dtype.is_complex)
+
     @property
     def meta(self) -> bool:
         return bool(self.results) and self.results[0].device is not CPU

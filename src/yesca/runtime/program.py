@@ -41,6 +41,13 @@ class Ref:
         return replace(self, spec=spec(self.spec.dtype, shape, strides, self.spec.device),
                        beyond=self.beyond + offset)
 
+    def reread(self, dtype: DType, made: Strided) -> Ref:
+        """The same memory as elements of another dtype; offsets so far are counted anew."""
+        shape, strides, offset = made
+        start = self.beyond * self.spec.dtype.itemsize // dtype.itemsize
+        return replace(self, spec=spec(dtype, shape, strides, self.spec.device),
+                       beyond=start + offset)
+
     def as_rows(self) -> Ref:
         """One value per row of the stage."""
         return replace(self, row=True)
@@ -386,6 +393,13 @@ class Program:
         folding.reduce(self, folding.Folding(kinds, before, final),
                        (x,) if isinstance(x, Ref) else x, tuple(dims),
                        (out,) if isinstance(out, Ref) else out)
+
+    def moments(self, x: Ref, dims: Sequence[int], wide: DType, final: Callable[..., Any],
+                inputs: Sequence[Ref], outs: Sequence[Ref]) -> None:
+        """outs = final(mean, sum of squared differences, *inputs); see `runtime.moments`."""
+        from .moments import moments
+
+        moments(self, x, tuple(dims), wide, final, inputs, outs)
 
     # ---- products ------------------------------------------------------------------------
 

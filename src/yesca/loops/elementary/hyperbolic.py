@@ -10,11 +10,12 @@ from .exponential import (
     LN2_DOUBLE, LN2_SINGLE, LOG2_E, bounds, exp_bounded, expm1_reduced,
 )
 from .logarithm import log1p_finite
-from .support import absolute, at_most, by_format, copysign, format_of, horner
+from .support import absolute, at_most, by_format, copysign, format_of, horner, two_sum
 
 #: (expm1(2 r) - 2 r) / r**2 on |r| <= ln 2 / 4, error 2**-26 of expm1(2 r)
-TANH_SINGLE = (1.9999998807907104, 1.3333231210708618, 0.6666838526725769, 0.26774728298187256,
-               0.08856408789131714)
+TANH_SINGLE = (
+    1.9999998807907104, 1.3333231210708618, 0.6666838526725769, 0.26774728298187256,
+    0.08856409788131714)
 
 #: (sinh(x) - x) / x**3 in x**2 on [0, 1]; errors 2**-29 and 2**-57
 SINH_SINGLE = (
@@ -35,12 +36,14 @@ def tanh(x: Expr) -> Expr:
     high, low = by_format(x, LN2_SINGLE, LN2_DOUBLE)
     shifted = fma(a, 2.0 * LOG2_E, fmt.magic + fmt.bias)
     n = shifted - (fmt.magic + fmt.bias)
-    r = fma(n, -low / 2, fma(n, -high / 2, a))
+    upper = fma(n, -high / 2, a)
+    r = fma(n, -low / 2, upper)
     factor = bitcast(bitcast(shifted, fmt.integer) << fmt.mantissa, fmt.dtype)
     if fmt.mantissa == 23:
         reduced = fma(r * r, horner(r, TANH_SINGLE), r + r)
     else:
-        reduced = expm1_reduced(r + r)
+        error = fma(n, -low / 2, upper - r)
+        reduced = expm1_reduced(r + r, error + error)
     e = fma(reduced, factor, factor - 1.0)
     quotient = e / (e + 2.0)
     half = e * 0.5
@@ -85,8 +88,9 @@ def acosh(x: Expr) -> Expr:
     fmt = format_of(x)
     large = x > 2.0 ** (fmt.mantissa + 2)
     t = x - 1.0
-    argument = where(large, x, t + operate("sqrt", fma(t, t, t + t)))
-    inside = log1p_finite(argument, where(large, const(1.0, x.dtype), 0.0))
+    total, error = two_sum(operate("sqrt", fma(t, t, t + t)), t)
+    inside = log1p_finite(where(large, x, total), where(large, const(1.0, x.dtype), 0.0),
+                          where(large, 0.0, error))
     return where(x < 1.0, math.nan, where(x < math.inf, inside, x))
 
 

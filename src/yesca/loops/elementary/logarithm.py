@@ -38,15 +38,15 @@ LOG2_DOUBLE = (
     -0.08712924848575075, 0.03808881659031253)
 LOG10_SINGLE = (
     0.4342944920063019, -2.13061106535406e-08, -0.21714718639850616, 0.14476852118968964,
-    -0.10858287662267685, 0.08667219430208206, -0.07192289084196091, 0.06491640210151672,
-    -0.06244679167866707, 0.03802742809057236)
+    -0.10858283936977386, 0.08667203038930893, -0.07192649692296982, 0.0649297907948494,
+    -0.06240452453494072, 0.037896063178777695)
 LOG10_DOUBLE = (
-    0.4342944819032518, 1.2058026121973998e-17, -0.2171472409516261, 0.14476482730108214,
-    -0.1085736204756976, 0.08685889638107572, -0.07238241367150476, 0.06204206881500872,
-    -0.05428680849029788, 0.04825494234810515, -0.04342952698170051, 0.039481399940864276,
-    -0.03618915483059538, 0.033403366201299994, -0.03105185718311623, 0.02903806154464135,
-    -0.026902809938484852, 0.0245671841476602, -0.024643109374740364, 0.028376626859706218,
-    -0.026152427288134703, 0.011413229198310714)
+    0.4342944819032518, 1.2058026121973998e-17, -0.2171472409516261, 0.1447648273010821,
+    -0.10857362047571312, 0.08685889638112929, -0.07238241366741645, 0.062042068802207,
+    -0.05428680885663524, 0.04825494355685014, -0.04342951169072823, 0.03948134357251892,
+    -0.03618947990027106, 0.03340478744874901, -0.03104856148038495, 0.029018454356313953,
+    -0.02691047341797643, 0.0247040377802702, -0.024755728550351363, 0.02803142342404685,
+    -0.025502701047465614, 0.01111189104181892)
 LN2_LOW_DOUBLE = 2.3190468138462996e-17
 LOG10_2_SINGLE = (0.3010300099849701, -1.4320989520110743e-08)
 LOG10_2_DOUBLE = (0.3010299956639812, -2.8037281277851704e-18)
@@ -88,9 +88,11 @@ def log1p_reduced(f: Expr) -> Expr:
     return (f * f) * polynomial
 
 
-def combine(e: Expr, f: Expr) -> Expr:
-    """e ln 2 + log1p(f)."""
+def combine(e: Expr, f: Expr, low: Expr | None = None) -> Expr:
+    """e ln 2 + log1p(f + low), low being a rounding error of f."""
     rest = log1p_reduced(f)
+    if low is not None:
+        rest = rest + low
     if format_of(f).mantissa == 52:
         rest = fma(e, LN2_LOW_DOUBLE, rest)
     return fma(e, math.log(2.0), f + rest)
@@ -119,8 +121,8 @@ def log10(x: Expr) -> Expr:
     return outside(x, fma(e, high, fma(f, first, tail)))
 
 
-def log1p_finite(x: Expr, doublings: Expr | None = None) -> Expr:
-    """log1p(x) + doublings ln 2 for finite x > -1.
+def log1p_finite(x: Expr, doublings: Expr | None = None, low: Expr | None = None) -> Expr:
+    """log1p(x + low) + doublings ln 2 for finite x > -1, low being a rounding error of x.
 
     With 2**e near 1 + x, f = 2**-e x + (2**-e - 1) has one rounding only. 2**-e is
     made four times too large first, because it may be denormal.
@@ -130,7 +132,8 @@ def log1p_finite(x: Expr, doublings: Expr | None = None) -> Expr:
     factor = bitcast(((fmt.bias + 2) << fmt.mantissa) - shifted, fmt.dtype) * 0.25
     f = fma(x, factor, factor - 1.0)
     e = cast(shifted >> fmt.mantissa, fmt.dtype)
-    return combine(e if doublings is None else e + doublings, f)
+    return combine(e if doublings is None else e + doublings, f,
+                   None if low is None else low * factor)
 
 
 def log1p(x: Expr) -> Expr:

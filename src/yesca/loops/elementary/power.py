@@ -14,7 +14,8 @@ from ..scalar import fma, where
 from .exponential import exp_bounded
 from .logarithm import decompose, exponent_of
 from .support import (
-    DOUBLE, SINGLE, absolute, at_least, at_most, copysign, format_of, horner, two_product, two_sum,
+    DOUBLE, SINGLE, absolute, at_least, at_most, copysign, format_of, horner, power_of_two,
+    two_product, two_sum,
 )
 
 #: log2(1 + f) / f for a float32 argument in float64, error 2**-37
@@ -34,7 +35,7 @@ LOG_TAIL = (
 TWO_THIRDS = (0.6666666666666666, 3.700743415417188e-17)
 #: ln 2 with a first part of 42 bits, so that its product with an exponent is exact
 LN2 = (0.6931471805598903, 5.497923018708371e-14)
-FMOD_STEP = 50  # binary digits of the quotient taken by one step; 45 for float32
+FMOD_DIGITS = 45  # binary digits of a float32 quotient taken by one step, in float64
 
 
 def pow(x: Expr, y: Expr) -> Expr:  # noqa: A001
@@ -125,37 +126,67 @@ def fmod(x: Expr, y: Expr) -> Expr:
         return operate("irem", x, y)
     a, b = absolute(x), absolute(y)
     if x.dtype is float32:
-        rest = cast(_fmod_steps(cast(a, float64), cast(b, float64), 7, 45), float32)
+        rest = cast(_long_division(cast(a, float64), cast(b, float64)), float32)
     else:
-        rest = _fmod_double(a, b)
-    rest = where(a < b, a, rest)  # exact, and right for an infinite y
+        rest = _modular_power(a, b)
+    defined = (a < math.inf) & (b > 0.0)
+    rest = where(a < b, a, where(defined, rest, math.nan))  # right for an infinite y too
     return where(b.ne(b), b, copysign(rest, x))
 
 
-def _fmod_steps(a: Expr, b: Expr, steps: int, digits: int, wrap: bool = True) -> Expr:
-    """a modulo b where a / b < 2**(steps * digits): long division in base 2**digits.
+def _long_division(a: Expr, b: Expr) -> Expr:
+    """a modulo b of float32 values in float64, in base 2**FMOD_DIGITS.
 
-    Each quotient digit is rounded to nearest, which keeps the remainder within b / 2 and so exact
-    (a truncated one may be wrong by 1). A divisor scaled beyond the largest number is not used.
+    Each digit is rounded to nearest, which keeps the remainder within b / 2 and so exact (a
+    truncated digit may be wrong by 1).
     """
     inverse = operate("div", const(1.0, a.dtype), b)
-    for k in reversed(range(steps)):
-        divisor = at_most(b * 2.0 ** (digits * k), DOUBLE.largest) if k else b
-        digit = fma(a, inverse * 2.0 ** (-digits * k), DOUBLE.magic) - DOUBLE.magic  # rounded
-        a = fma(-digit, divisor, a)
-    return where(a < 0.0, a + b, a) if wrap else a
+    for k in reversed(range(7)):
+        unit = 2.0 ** (FMOD_DIGITS * k)
+        digit = fma(a, inverse * (1 / unit), DOUBLE.magic) - DOUBLE.magic
+        a = fma(-digit, b * unit, a)
+    return where(a < 0.0, a + b, a)
 
 
-def _fmod_double(a: Expr, b: Expr) -> Expr:
-    """In two halves of 1050 digits, each scaled so that its divisors are in range.
+def _modular_power(a: Expr, b: Expr) -> Expr:
+    """a modulo b of float64 values.
 
-    First modulo 2**1050 b, for small b only; dividends are scaled down by 2**52, so that a divisor
-    beyond the largest number is one that the dividend does not reach.
+    With integers A and B of 53 bits, a = A 2**D u and b = B u, so the result is u times A 2**D
+    modulo B. 2**D comes from 2**(D // 64) by six squarings modulo B, doubled for each bit of D.
     """
-    tiny = b < 2.0**-26
-    lifted = where(tiny, b, 1.0) * 2.0**998
-    first = _fmod_steps(a * 2.0**-52, lifted, 21, FMOD_STEP, wrap=False) * 2.0**52
-    a = where(tiny & (a > 2.0**-100), first, a)
-    scale = where(b > 2.0**-400, const(2.0**-110, a.dtype), 2.0**200)
-    rest = _fmod_steps(a * scale, b * scale, 21, FMOD_STEP)
-    return rest * where(b > 2.0**-400, const(2.0**110, a.dtype), 2.0**-200)
+    top, a_exponent = _integer_mantissa(a)
+    modulus, b_exponent = _integer_mantissa(b)
+    inverse = operate("div", const(1.0, a.dtype), modulus)
+    distance = a_exponent - b_exponent
+    distance = where(distance < 0, 0, distance)
+    power = bitcast((distance >> 6) + DOUBLE.bias << DOUBLE.mantissa, float64)
+    for k in reversed(range(6)):
+        power = _multiply_modulo(power, power, modulus, inverse)
+        doubled = where((distance & (1 << k)).ne(0), const(2.0, a.dtype), 1.0)
+        power = _reduce_modulo(power * doubled, modulus, inverse)
+    rest = _multiply_modulo(_reduce_modulo(top, modulus, inverse), power, modulus, inverse)
+    rest = _reduce_modulo(rest, modulus, inverse)
+    rest = where(rest < 0.0, rest + modulus, rest)
+    half = b_exponent >> 1  # u may be below the range: two factors
+    return rest * power_of_two(half, DOUBLE) * power_of_two(b_exponent - half, DOUBLE)
+
+
+def _integer_mantissa(a: Expr) -> tuple[Expr, Expr]:
+    """(m, e) with a = m 2**e and m an integer of 53 bits, for finite a > 0."""
+    small = a < DOUBLE.smallest_normal
+    bits = bitcast(where(small, a * 2.0**54, a), DOUBLE.integer)
+    place = DOUBLE.bias + DOUBLE.mantissa
+    mantissa = bits & ((1 << DOUBLE.mantissa) - 1) | (place << DOUBLE.mantissa)
+    exponent = (bits >> DOUBLE.mantissa) - where(small, const(place + 54, DOUBLE.integer), place)
+    return bitcast(mantissa, float64), exponent
+
+
+def _multiply_modulo(a: Expr, b: Expr, modulus: Expr, inverse: Expr) -> Expr:
+    """a b modulo `modulus`, of less than its size, for integers within half of it."""
+    product, error = two_product(a, b)
+    return fma(-operate("round", product * inverse), modulus, product) + error
+
+
+def _reduce_modulo(a: Expr, modulus: Expr, inverse: Expr) -> Expr:
+    """a modulo `modulus`, within half of it, for integers of a few times its size."""
+    return fma(-operate("round", a * inverse), modulus, a)

@@ -8,13 +8,13 @@ A radix pass moves the words by one byte; the counts of all bytes come from one 
 byte that all words share costs no pass. Words of a machine function (`words`, 8 bytes each):
 
     sort_words      keys | scratch | n | first byte
-    select_words    keys | scratch | n | first byte | k
+    select_words    keys | scratch | n | k
     sort_pairs      keys | partners | scratch of the keys | scratch of the partners | n
 """
 
 from ...targets.native import (
     Unit, i64, load_i64, load_ptr, load_u64, memcpy, memset, ptr, stack, store_i64, store_u64,
-    u64, void,
+    u64, unlikely, void,
 )  # fmt: skip
 
 unit = Unit("sorting")
@@ -134,32 +134,61 @@ def divide_words(keys: ptr, low: i64, high: i64) -> i64:
 
 
 @unit.function
-def smallest_first(keys: ptr, scratch: ptr, count: i64, first: i64, k: i64, counts: ptr) -> void:
-    """The k smallest words, in order, at the front."""
+def gather_smallest(keys: ptr, scratch: ptr, count: i64, k: i64, counts: ptr) -> void:
+    """The k smallest words at the front, in any order."""
     low = i64(0)
     high = count
     turns = 0
     while high - low > _SHORT and high > k:
         turns += 1
         if turns > 64:  # an adversary chose the pivots
-            radix_words(keys, scratch, count, first, counts)
+            radix_words(keys, scratch, count, 0, counts)
             return
         border = divide_words(keys, low, high)
         if border >= k:
             high = border
         else:
             low = border
-    end = high if high > k else k
-    insert_or_sort(keys, scratch, end, first, counts)
+    if high > k:
+        insert_words(keys, low, high)
 
 
 @unit.function
-def insert_or_sort(keys: ptr, scratch: ptr, count: i64, first: i64, counts: ptr) -> void:
-    """Sort the first `count` words."""
+def smallest_first(keys: ptr, scratch: ptr, count: i64, k: i64, counts: ptr) -> void:
+    """The k smallest words, in order, at the front.
+
+    One reading keeps what is below the k-th smallest so far; what has been read serves as scratch.
+    """
+    room = 4 * k + 64
+    if room > count:
+        gather_smallest(keys, scratch, count, k, counts)
+        insert_or_sort(keys, scratch, k, counts)
+        return
+    bound = ~u64(0)
+    kept = i64(0)
+    for at in range(count):
+        key = load_u64(keys, at * 8)
+        if unlikely(key <= bound):
+            store_u64(scratch, kept * 8, key)
+            kept += 1
+            if unlikely(kept == room):
+                gather_smallest(scratch, keys, kept, k, counts)
+                bound = u64(0)
+                for place in range(k):
+                    bound = max(bound, load_u64(scratch, place * 8))
+                kept = k
+    gather_smallest(scratch, keys, kept, k, counts)
+    insert_or_sort(scratch, keys, k, counts)
+    memcpy(keys, scratch, k * 8)
+
+
+@unit.function
+def insert_or_sort(keys: ptr, scratch: ptr, count: i64, counts: ptr) -> void:
+    """Sort the first `count` words by all their bytes (selection has mixed equal values)."""
     if count <= _SHORT:
         insert_words(keys, 0, count)
     else:
-        radix_words(keys, scratch, count, first, counts)
+        radix_words(keys, scratch, count, 0, counts)
 
 
 @unit.function
@@ -168,12 +197,11 @@ def select_words(words: ptr, low: i64, high: i64) -> void:
     keys = load_ptr(words)
     scratch = load_ptr(words, 8)
     count = load_i64(words, 16)
-    first = load_i64(words, 24)
-    k = load_i64(words, 32)
+    k = load_i64(words, 24)
     counts = stack(_COUNTS_NBYTES)
     for row in range(low, high):
         shift = row * count * 8
-        smallest_first(keys + shift, scratch + shift, count, first, k, counts)
+        smallest_first(keys + shift, scratch + shift, count, k, counts)
 
 
 @unit.function

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 from ...core import dtypes
 from ...targets.native import (
-    Unit, bf16, ceil, external, f16, f32, f64, fabs, floor, fma, i8, i16, i32, i64, load_f32,
-    load_f64, load_i64, ptr, sqrt, stack, store, store_f32, store_f64, store_i64, u64, void,
+    Unit, bf16, ceil, external, f16, f32, f64, fabs, floor, fma, i8, i16, i32, i64,
+    load_f64, load_i64, ptr, sqrt, stack, store, store_f64, u64, void,
 )  # fmt: skip
 from .normal import normals
 from .random import chances_f32, chances_f64, integers, uniform_f64, uniform_of
@@ -202,21 +202,21 @@ def _poisson_small(state: ptr, rate: f64) -> f64:
 def _poisson_large(state: ptr, rate: f64) -> f64:
     """Transformed rejection with a squeeze (Hörmann 1993, algorithm PTRS)."""
     root, log_rate = sqrt(rate), _log(rate)
-    b = fma(root, 2.53, 0.931)
-    a = fma(b, 0.02483, -0.059)
+    b = 0.931 + 2.53 * root
+    a = -0.059 + 0.02483 * b
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
     inside = 0.9277 - 3.6224 / (b - 2.0)
     while True:
         u = uniform_of(state) - 0.5
         v = uniform_of(state)
         rest = 0.5 - fabs(u)
-        count = floor(fma(2.0 * a / rest + b, u, rate) + 0.43)
+        count = floor((2.0 * a / rest + b) * u + rate + 0.43)
         if rest >= 0.07 and v <= inside:
             return count
         if count < 0.0 or (rest < 0.013 and v > rest):
             continue
         left = _log(v) + _log(inverse_alpha) - _log(a / (rest * rest) + b)
-        if left <= fma(count, log_rate, -rate) - _log_gamma(count + 1.0):
+        if left <= count * log_rate - rate - _log_gamma(count + 1.0):
             return count
 
 
@@ -236,69 +236,17 @@ def poisson(state: ptr, target: ptr, rates: ptr, count: i64) -> i64:
     return count
 
 
-# Categories, with replacement.
+# Slopes of a randomised leaky ReLU.
 
 
 @unit.function
-def _accumulate_f32(sums: ptr, weights: ptr, count: i64) -> i64:
-    """Running sums, divided by the last; 1 negative or NaN, 2 infinite, 3 without a sum."""
-    total = f32(0)
-    for index in range(count):
-        weight = load_f32(weights, index * 4)
-        if not weight >= 0.0:
-            return 1
-        if weight - weight != 0.0:
-            return 2
-        total += weight
-        store_f64(sums, index * 8, f64(total))
-    if not total > 0.0:
-        return 3
-    for index in range(count):
-        store_f64(sums, index * 8, f64(f32(load_f64(sums, index * 8)) / total))
-    store_f64(sums, (count - 1) * 8, 1.0)
-    return 0
+def slopes(state: ptr, target: ptr, values: ptr, count: i64, low: f64, high: f64) -> void:
+    """float64: 1 where the float64 value is positive or NaN, else a number of [low, high).
 
-
-@unit.function
-def _accumulate_f64(sums: ptr, weights: ptr, count: i64) -> i64:
-    total = 0.0
+    PyTorch rounds twice here; in its in-place draws it does so once.
+    """
     for index in range(count):
-        weight = load_f64(weights, index * 8)
-        if not weight >= 0.0:
-            return 1
-        if weight - weight != 0.0:
-            return 2
-        total += weight
-        store_f64(sums, index * 8, total)
-    if not total > 0.0:
-        return 3
-    for index in range(count):
-        store_f64(sums, index * 8, load_f64(sums, index * 8) / total)
-    store_f64(sums, (count - 1) * 8, 1.0)
-    return 0
-
-
-@unit.function
-def multinomial(state: ptr, target: ptr, samples: i64, weights: ptr, categories: i64, rows: i64,
-                sums: ptr, double: i64) -> i64:
-    """int64 categories (rows, samples) for weights (rows, categories); an error as above or 0."""
-    size = i64(8) if double != 0 else i64(4)
-    for row in range(rows):
-        place = weights + row * categories * size
-        if double != 0:
-            wrong = _accumulate_f64(sums, place, categories)
-        else:
-            wrong = _accumulate_f32(sums, place, categories)
-        if wrong != 0:
-            return wrong
-        for sample in range(samples):
-            wanted = uniform_of(state)
-            low, high = i64(0), categories
-            while low < high:
-                middle = low + (high - low) // 2
-                if load_f64(sums, middle * 8) < wanted:
-                    low = middle + 1
-                else:
-                    high = middle
-            store_i64(target, (row * samples + sample) * 8, low)
-    return 0
+        slope = 1.0
+        if load_f64(values, index * 8) <= 0.0:
+            slope = uniform_of(state) * (high - low) + low
+        store_f64(target, index * 8, slope)

@@ -4,12 +4,13 @@
 it cannot encode goes to the operator's Python twin; one whose plan is not known yet goes to
 `learn`, which runs the twin and enters its plan here.
 
-An operator block: Python twin, number of parameters, then per parameter its mode and the object
-that stands for it when it is left out (0: none, or not a number).
+An operator block: Python twin, number of parameters, position of the one that is spread over the
+arguments (or -1), then per parameter its mode, the number that stands for it when it is left out
+(NULL: none) and its name.
 """
 
 from ...targets.native import (
-    Unit, external, i64, likely, load_i64, load_obj, load_ptr, memcpy, obj, ptr, stack, store_i64,
+    Unit, bool_, external, i64, load_i64, load_obj, load_ptr, memcpy, memset, obj, ptr, stack, store_i64,
     store_ptr, u64,
 )  # fmt: skip
 from .. import layout
@@ -23,7 +24,8 @@ unit = Unit("fastcall")
 TABLE, CAPACITY, FLAGS, THREAD, OPERATORS, LEARN, REFRESH, PENDING, PENDING_LENGTH = (
     0, 8, 16, 24, 32, 152, 160, 168, 176)
 GRAD_ON, SLOW = 1, 2
-ARGUMENT_LIMIT = 10
+MODE, STANDING, NAME, PARAMETER = 24, 32, 40, 24
+PARAMETER_LIMIT = 32
 
 vectorcall = external("PyObject_Vectorcall", [obj, ptr, u64, obj], obj)
 call_nothing = external("PyObject_CallNoArgs", [obj], obj)
@@ -98,6 +100,46 @@ def hash_words(words: ptr, count: i64) -> u64:
 
 
 @unit.function
+def place_names(operator: ptr, given: ptr, arguments: ptr, names: obj) -> i64:
+    """Put keyword arguments to their parameters; 0 if one is not known or given twice."""
+    parameters = load_i64(operator, 8)
+    for index in range(load_i64(names, layout.TUPLE_SIZE)):
+        name = k.tuple_item(names, index)
+        found = i64(-1)
+        for p in range(parameters):
+            if load_obj(operator, NAME + p * PARAMETER) == name:
+                found = p
+                break
+        if found < 0:
+            return 0
+        if load_ptr(given, found * 8) is not None:
+            return 0
+        store_ptr(given, found * 8, load_obj(arguments, index * 8))
+    return 1
+
+
+@unit.function
+def encode_all(call: ptr, operator: ptr, given: ptr, spread: ptr, spread_count: i64) -> bool_:
+    """Every parameter in order; one that is left out counts as absent, with its number if any."""
+    for index in range(load_i64(operator, 8)):
+        thing = load_obj(given, index * 8)
+        mode = load_i64(operator, MODE + index * PARAMETER)
+        known = True
+        if thing is None:
+            standing = load_obj(operator, STANDING + index * PARAMETER)
+            k.push(call, 10)
+            if standing is not None:
+                known = k.encode_number(call, standing, type_of(standing))
+        elif mode == 86:  # V: the rest of the arguments
+            known = k.encode_rest(call, spread, spread_count)
+        else:
+            known = k.encode(call, thing, mode)
+        if not known:
+            return False
+    return True
+
+
+@unit.function
 def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -> obj:
     """One operator call. `first`: the object of a method, NULL for a function."""
     operator = load_ptr(load_ptr(k.state, OPERATORS), number * 8)
@@ -108,48 +150,47 @@ def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -
         give_back(ignored)
         store_ptr(k.state, THREAD, thread_state())
     flags = load_i64(k.state, FLAGS)
-    ahead = i64(0) if first is None else i64(1)
-    parameters = load_i64(operator, 8)
-    if not likely(flags & SLOW == 0 and names is None and count + ahead <= parameters
-                  and count < ARGUMENT_LIMIT):
+    parameters, spread_at = load_i64(operator, 8), load_i64(operator, 16)
+    given = stack(8 * 32)
+    memset(given, 0, parameters * 8)
+    taken = i64(0)
+    if first is not None:
+        store_ptr(given, 0, first)
+        taken = 1
+    positional = taken + count
+    spread_count = positional - spread_at
+    if spread_at >= 0 and spread_count > 0:
+        positional = spread_at + 1
+    if flags & SLOW != 0 or positional > parameters:
         return python_twin(operator, number, first, arguments, count, names, 0)
-    call = stack(1152, 64)
-    store_i64(call, k.LENGTH, 1)
+    memcpy(given + taken * 8, arguments, (positional - taken) * 8)
+    if names is not None and place_names(operator, given, arguments + count * 8, names) == 0:
+        return python_twin(operator, number, first, arguments, count, names, 0)
+    call = stack(2496, 64)
+    store_i64(call, k.LENGTH, 2)
     store_i64(call, k.TENSORS_USED, 0)
     store_i64(call, k.NUMBERS_USED, 0)
     store_i64(call, k.MASK, 0)
     store_i64(call, k.GRAD, flags & GRAD_ON)
-    known = True
-    for index in range(parameters):
-        mode = load_i64(operator, 16 + index * 16)
-        if index < count + ahead:
-            thing = first
-            if index >= ahead:
-                thing = load_obj(arguments, (index - ahead) * 8)
-            known = k.encode(call, thing, mode)
-        else:
-            standing = load_obj(operator, 24 + index * 16)
-            if standing is not None:
-                known = k.encode_number(call, standing, type_of(standing))
-        if not known:
-            return python_twin(operator, number, first, arguments, count, names, 0)
-    store_i64(call, k.KEY, number | (load_i64(call, k.MASK) << 32))
+    if not encode_all(call, operator, given, arguments + (spread_at - taken) * 8, spread_count):
+        return python_twin(operator, number, first, arguments, count, names, 0)
+    store_i64(call, k.KEY, number)
+    store_i64(call, k.KEY + 8, load_i64(call, k.MASK))
     plan = find(call)
     if plan is None:
         length = load_i64(call, k.LENGTH)
         store_i64(k.state, PENDING_LENGTH, length)
         memcpy(load_ptr(k.state, PENDING), call + k.KEY, length * 8)
         return python_twin(operator, number, first, arguments, count, names, 1)
-    if load_i64(plan) == 1:
-        version = load_obj(load_obj(call, k.TENSORS), k.T_VERSION)
-        if version == obj(k.none_object):
-            return python_twin(operator, number, first, arguments, count, names, 0)
+    kind = load_i64(plan)
+    if kind == 0:
+        return run_compute(call, plan)
+    target = load_obj(call, k.TENSORS)
+    if kind == 1 and load_obj(target, k.T_VERSION) != obj(k.none_object):
         return run_view(call, plan)
-    if load_i64(plan) == 2:
-        if not may_write(call, plan):
-            return python_twin(operator, number, first, arguments, count, names, 0)
+    if kind == 2 and may_write(call, plan):
         return run_inplace(call, plan)
-    return run_compute(call, plan)
+    return python_twin(operator, number, first, arguments, count, names, 0)
 
 
 @unit.function

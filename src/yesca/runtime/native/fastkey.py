@@ -6,6 +6,7 @@ fall back to Python, never fail. Words: a tag, then what tells values apart:
 
     tensor  spec | 1           number  2 (int) or 3 (float)     int      5, value
     object  6, address         tuple   7, length, items ...     slice    8, start, stop, step
+    tensors 9, count, each     left out  10                     float    11, bits
 """
 
 from ...core.tensor_base import Extra, TensorBase, Version
@@ -20,8 +21,8 @@ unit = Unit("fastkey")
 
 # The call block.
 LENGTH, TENSORS_USED, NUMBERS_USED, MASK, GRAD = 0, 8, 16, 24, 32
-KEY, TENSORS, INTEGERS, FLOATS, OBJECTS, CALL_BYTES = 64, 832, 960, 1024, 1088, 1152
-KEY_LIMIT, TENSOR_LIMIT, NUMBER_LIMIT, ITEM_LIMIT = 80, 15, 7, 16
+KEY, TENSORS, INTEGERS, FLOATS, OBJECTS, CALL_BYTES = 64, 1600, 2112, 2240, 2368, 2496
+KEY_LIMIT, TENSOR_LIMIT, NUMBER_LIMIT, ITEM_LIMIT = 150, 62, 15, 16
 
 # Places in the state that `fastcall` shares with this unit.
 _TYPES = {"tensor": 40, "parameter": 48, "size": 96, "dtype": 104}
@@ -30,7 +31,7 @@ TENSOR_TYPE, PARAMETER_TYPE, SIZE_TYPE, DTYPE_TYPE = _TYPES.values()
 T_STORAGE = layout.slot_offset(TensorBase, "_storage")
 T_SPEC = layout.slot_offset(TensorBase, "_spec")
 T_OFFSET = layout.slot_offset(TensorBase, "_offset")
-T_VERSION = layout.slot_offset(TensorBase, "_version")
+T_VERSION = layout.slot_offset(TensorBase, "_counter")
 T_REQUIRES = layout.slot_offset(TensorBase, "_requires_grad")
 T_NODE = layout.slot_offset(TensorBase, "_node")
 T_OUTPUT = layout.slot_offset(TensorBase, "_output_nr")
@@ -87,26 +88,35 @@ def encode_tensor(call: ptr, thing: obj) -> bool_:
     used = load_i64(call, TENSORS_USED)
     if spec is None or used >= TENSOR_LIMIT:
         return False
+    if load_i64(call, LENGTH) > KEY_LIMIT:
+        return False
     push(call, i64(spec) | 1)
     store_ptr(call, TENSORS + used * 8, thing)
     store_i64(call, TENSORS_USED, used + 1)
-    if load_i64(call, GRAD) != 0 and load_obj(thing, T_REQUIRES) == obj(true_object):
-        store_i64(call, MASK, load_i64(call, MASK) | (i64(1) << used))
+    if load_obj(thing, T_VERSION) == obj(none_object):
+        return False
+    if load_i64(call, GRAD) != 0:
+        wanted = load_obj(thing, T_REQUIRES) == obj(true_object)
+        if wanted:
+            store_i64(call, MASK, load_i64(call, MASK) | (i64(1) << used))
         extra = load_obj(thing, T_EXTRA)
         if extra != obj(none_object):
-            return settled(thing, extra)
+            return settled(thing, extra, wanted)
     return True
 
 
 @unit.function
-def settled(thing: obj, extra: obj) -> bool_:
-    """Whether a view's place in the tape is current: nobody wrote to its memory since."""
-    if load_obj(extra, E_BASE) == obj(none_object):
+def settled(thing: obj, extra: obj, wanted: bool_) -> bool_:
+    """Whether a view's place in the tape is current: nobody wrote to its memory since.
+
+    A view off the tape is current as long as its base is off the tape as well.
+    """
+    base = load_obj(extra, E_BASE)
+    if base == obj(none_object):
         return True
-    version = load_obj(thing, T_VERSION)
-    if version == obj(none_object):
-        return False
-    return load_obj(version, V_VALUE) == load_obj(extra, E_SEEN)
+    if not wanted:
+        return load_obj(base, T_REQUIRES) != obj(true_object)
+    return load_obj(load_obj(thing, T_VERSION), V_VALUE) == load_obj(extra, E_SEEN)
 
 
 @unit.function
@@ -149,6 +159,10 @@ def encode_static(call: ptr, thing: obj, depth: i64) -> bool_:
         push(call, 5)
         push(call, whole)
         return True
+    if kind == obj(float_type):
+        push(call, 11)
+        push(call, load_i64(thing, layout.FLOAT_VALUE))
+        return True
     if (thing == obj(none_object) or thing == obj(true_object) or thing == obj(false_object)
             or thing == obj(ellipsis_object) or kind == load_obj(state, DTYPE_TYPE)
             or kind == obj(text_type)):
@@ -183,6 +197,21 @@ def encode_static(call: ptr, thing: obj, depth: i64) -> bool_:
                 and encode_static(call, load_obj(thing, SLICE_STOP), 3)
                 and encode_static(call, load_obj(thing, SLICE_STEP), 3))
     return False
+
+
+@unit.function
+def encode_rest(call: ptr, things: ptr, count: i64) -> bool_:
+    """`view(2, 3)`: sizes spread over the arguments, with the key of `view((2, 3))`."""
+    if count == 1 and type_of(load_obj(things)) != obj(long_type):
+        return encode_static(call, load_obj(things), 0)
+    if count > ITEM_LIMIT:
+        return False
+    push(call, 7)
+    push(call, count)
+    for k in range(count):
+        if not encode_static(call, load_obj(things, k * 8), 1):
+            return False
+    return True
 
 
 @unit.function

@@ -3,9 +3,9 @@
 A plan block (written by `dispatch.fast`) is 8-byte words; sections follow each other:
 
     kind (0 compute, 1 view, 2 in place), operands, results, temporaries, launches, differentiable,
-    view offset, Plan object, words of the error cell, saved values,
+    view offset, Plan object, words of the error cell, saved values, other operands written,
     then item sizes of the operands | results: spec, bytes, bytes as an object, carries a gradient |
-    temporaries: bytes | saved: is a result, number |
+    temporaries: bytes | saved: is a result, number | operands written |
     launches: address, total, grain, words, pointers, numbers, then the words, the pointers
     (word, slot, bytes beyond) and the numbers (word, position, 0 int, 1 float64, 2 float32)
 """
@@ -22,15 +22,15 @@ from .. import layout
 from . import fastkey as k
 from .alloc import allocate, allocate_owned, release
 from .objects import (
-    decref, gil_release, gil_restore, incref, long_as, long_from, out_of_memory, tuple_new,
+    decref, gil_release, gil_restore, incref, long_as, long_from, none, out_of_memory, tuple_new,
     tuple_set,
 )
 from .pool import dispatch
 
 unit = Unit("fastrun")
 
-HEADER = 10
-PLACES, WORDS = 48, 512
+HEADER = 11
+PLACES, WORDS = 144, 512
 
 S_ADDRESS = layout.slot_offset(UntypedStorage, "_address")
 S_BYTES = layout.slot_offset(UntypedStorage, "_nbytes")
@@ -210,6 +210,10 @@ def launch_all(call: ptr, plan: ptr, after_results: ptr, places: ptr, first: i64
     memset(cell, 0, 64)
     store_ptr(places, (first + temporaries) * 8, cell)
     at = after_results + temporaries * 8 + saved * 16
+    writes = load_i64(plan, 80)
+    for w in range(writes):
+        count_write(load_obj(call, k.TENSORS + load_i64(at, w * 8) * 8))
+    at = at + writes * 8
     if load_i64(plan, 48) != 0:
         without_gil(call, plan, at, places)
     else:
@@ -220,10 +224,20 @@ def launch_all(call: ptr, plan: ptr, after_results: ptr, places: ptr, first: i64
 
 
 @unit.function
+def count_write(target: obj) -> void:
+    """One write more to a tensor's memory."""
+    version = load_obj(target, k.T_VERSION)
+    if version != obj(k.none_object):
+        old = load_obj(version, k.V_VALUE)
+        store_obj(version, k.V_VALUE, long_from(long_as(old) + 1))
+        decref(old)
+
+
+@unit.function
 def without_gil(call: ptr, plan: ptr, at: ptr, places: ptr) -> void:
     """Run long launches while other Python threads go on; the operands' memory stays."""
     operands = load_i64(plan, 8)
-    holders = stack(8 * 16)
+    holders = stack(8 * 64)
     for o in range(operands):
         storage = load_obj(load_obj(call, k.TENSORS + o * 8), k.T_STORAGE)
         incref(storage)
@@ -238,7 +252,7 @@ def without_gil(call: ptr, plan: ptr, at: ptr, places: ptr) -> void:
 def run_compute(call: ptr, plan: ptr) -> obj:
     """Allocate results, launch, wrap, record."""
     operands, results = load_i64(plan, 8), load_i64(plan, 16)
-    places, owners, made, cell = stack(8 * 64), stack(8 * 16), stack(8 * 16), stack(64)
+    places, owners, made, cell = stack(8 * 160), stack(8 * 16), stack(8 * 16), stack(64)
     specs = plan + (HEADER + operands) * 8
     after = specs + results * 32
     gather(call, plan, places)
@@ -263,6 +277,8 @@ def run_compute(call: ptr, plan: ptr) -> obj:
             return None
     if results == 1:
         return load_obj(made)
+    if results == 0:
+        return none()
     several = tuple_new(results)
     for g in range(results):
         tuple_set(several, g, load_obj(made, g * 8))
@@ -289,7 +305,7 @@ def may_write(call: ptr, plan: ptr) -> bool_:
 def run_inplace(call: ptr, plan: ptr) -> obj:
     """Write into operand 0 and count the write."""
     operands = load_i64(plan, 8)
-    places, cell = stack(8 * 64), stack(64)
+    places, cell = stack(8 * 160), stack(64)
     gather(call, plan, places)
     store_i64(places, operands * 8, load_i64(places))
     target = load_obj(call, k.TENSORS)
@@ -298,11 +314,7 @@ def run_inplace(call: ptr, plan: ptr) -> obj:
     if not launch_all(call, plan, after, places, operands + 1, cell):
         decref(target)
         return None
-    version = load_obj(target, k.T_VERSION)
-    if version != obj(k.none_object):
-        old = load_obj(version, k.V_VALUE)
-        store_obj(version, k.V_VALUE, long_from(long_as(old) + 1))
-        decref(old)
+    count_write(target)
     cells = load_i64(plan, 64)
     if cells != 0 and failed(cell, cells):
         decref(target)

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 
 from ...targets.native import (
     Unit, bf16, f16, f32, f64, fma, i32, i64, load_f32, load_f64, load_i64, load_u32, load_u64,
-    memcpy, memset, ptr, stack, store, store_f32, store_f64, store_i32, store_i64, store_u32, store_u64,
-    u32, u64, unlikely, void,
+    memcpy, memset, ptr, stack, store, store_f32, store_f64, store_i32, store_i64, store_u32,
+    store_u64, u32, u64, unlikely, void,
 )  # fmt: skip
 
 unit = Unit("random")

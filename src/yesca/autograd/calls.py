@@ -1,0 +1,195 @@
+"""`backward` and `grad`: checks of what they are given, then a run of the engine."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.tensor_base import TensorBase
+from ..dispatch.call import OPERATORS
+from ..dispatch.state import STATE
+from .engine import Edge, Run
+from .inplace import gradient_edge
+
+_warned: list[bool] = []
+
+
+def edge_of(item: Any) -> Edge:
+    """Node or leaf, and result number, of a tensor or a `GradientEdge`."""
+    if isinstance(item, TensorBase):
+        return gradient_edge(item), item._output_nr
+    return item.node.node, item.output_nr
+
+
+def _listed(value: Any) -> list[Any]:
+    if isinstance(value, TensorBase) or type(value).__name__ == "GradientEdge":
+        return [value]
+    return list(value)
+
+
+def _root_gradients(roots: Sequence[Any], grads: Sequence[Any], batched: bool) -> list[Any]:
+    """The gradients to begin with, checked; ones for scalars that have none."""
+    if len(roots) > len(grads):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(grads)} gradients")
+    made = []
+    for k, (root, grad) in enumerate(zip(roots, grads, strict=False)):
+        if isinstance(root, TensorBase):
+            if not root.requires_grad:  # type: ignore[attr-defined]
+                raise RuntimeError(f"element {k} of tensors does not require grad and does not "
+                                   "have a grad_fn")
+            spec = root._spec
+        else:
+            spec = root.node.node.result_spec(root.output_nr)
+        made.append(_implicit(root, spec) if grad is None
+                    else _checked(k, grad, spec, batched))
+    return made
+
+
+def _implicit(root: Any, spec: Any) -> Any:
+    if spec.numel != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if not spec.dtype.is_floating_point:
+        raise RuntimeError("grad can be implicitly created only for real scalar outputs but got "
+                           f"{spec.dtype}")
+    return OPERATORS.ones(tuple(spec.shape), dtype=spec.dtype, device=spec.device)
+
+
+def _checked(k: int, grad: Any, spec: Any, batched: bool) -> Any:
+    if not isinstance(grad, TensorBase):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
+    shape = grad._spec.shape[1:] if batched else grad._spec.shape
+    if tuple(shape) != tuple(spec.shape):
+        note = ("If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                "as the batch dimension. The sizes of the remaining dimensions are expected to "
+                f"match the shape of corresponding output, but a mismatch was detected: "
+                if batched else "Mismatch in shape: ")
+        raise RuntimeError(f"{note}grad_output[{k}] has a shape of {grad.shape} and "  # type: ignore[attr-defined]
+                           f"output[{k}] has a shape of {spec.shape}.")
+    if spec.dtype.is_complex != grad._spec.dtype.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same "
+            f"dtype. Mismatch in dtype: grad_output[{k}] has a dtype of {grad._spec.dtype} and "
+            f"output[{k}] has a dtype of {spec.dtype}.")
+    return grad
+
+
+def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None,
+             create_graph: bool = False, grad_variables: Any = None, inputs: Any = None) -> None:
+    """Accumulate into the leaves' `.grad` the gradient of the sum of `tensors`.
+
+    Args:
+        tensors: the roots, one or several; those with more than one element need a gradient.
+        grad_tensors: their gradients, of the same shapes; None for scalars.
+        retain_graph: keep saved values for another pass (default: `create_graph`).
+        create_graph: put the derivative itself on the tape, for higher derivatives.
+        inputs: accumulate into these tensors only.
+    """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning,
+                      stacklevel=2)
+        grad_tensors = grad_variables if grad_tensors is None else grad_tensors
+    wanted = None if inputs is None else _listed(inputs)
+    if wanted is not None and not wanted:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    roots = _listed(tensors)
+    given = [None] * len(roots) if grad_tensors is None else _listed(grad_tensors)
+    grads = _root_gradients(roots, given, False)
+    del given, grad_tensors
+    retain = create_graph if retain_graph is None else retain_graph
+    if create_graph and not _warned:
+        _warned.append(True)
+        warnings.warn(
+            "Using backward() with create_graph=True will create a reference cycle between the "
+            "parameter and its gradient which can cause a memory leak. We recommend using "
+            "autograd.grad when creating the graph to avoid this. If you have to use this "
+            "function, make sure to reset the .grad fields of your parameters to None after use "
+            "to break the cycle and avoid the leak.", stacklevel=3)
+    targets = None if wanted is None else _targets(wanted, accumulate=True)
+    Run(retain, create_graph, targets, True).start([edge_of(r) for r in roots], grads)
+
+
+def _targets(wanted: list[Any], accumulate: bool) -> dict[Edge, list[int]]:
+    found: dict[Edge, list[int]] = {}
+    for k, item in enumerate(wanted):
+        if isinstance(item, TensorBase):
+            if not item.requires_grad:  # type: ignore[attr-defined]
+                raise RuntimeError("One of the differentiated Tensors does not require grad")
+            if accumulate:
+                item.retain_grad()  # type: ignore[attr-defined]
+        found.setdefault(edge_of(item), []).append(k)
+    return found
+
+
+def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
+         create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
+         is_grads_batched: bool = False, materialize_grads: bool = False) -> tuple[Any, ...]:
+    """Gradients of the sum of `outputs` with respect to `inputs`, given back as a tuple.
+
+    Nothing is accumulated. `is_grads_batched`: each grad_output has one more dimension in front,
+    and so has each result. `materialize_grads`: zeros, instead of None, for unused inputs.
+
+    >>> import yesca as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> torch.autograd.grad(x * x, x)
+    (tensor(6.),)
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when "
+                         "materialize_grads=True, but got: allow_unused=False.")
+    if not only_inputs:
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). "
+                      "To accumulate gradient for other parts of the graph, please use "
+                      "torch.autograd.backward.", FutureWarning, stacklevel=2)
+    roots, wanted = _listed(outputs), _listed(inputs)
+    for k, item in enumerate(wanted):
+        if type(item).__name__ != "GradientEdge" and not isinstance(item, TensorBase):
+            raise TypeError(f"inputs must be Tensors or GradientEdges, but input {k} is of type "
+                            f"{type(item).__name__}")
+    given = [None] * len(roots) if grad_outputs is None else _listed(grad_outputs)
+    grads = _root_gradients(roots, given, is_grads_batched)
+    del given, grad_outputs
+    retain = create_graph if retain_graph is None else retain_graph
+    collect = _collect_batch if is_grads_batched else _collect
+    found = collect(roots, grads, wanted, retain, create_graph)
+    return _finished(found, wanted, bool(allow_unused), materialize_grads)
+
+
+def _finished(found: list[Any], wanted: list[Any], allow_unused: bool, materialize: bool
+              ) -> tuple[Any, ...]:
+    if materialize:
+        return tuple([OPERATORS.zeros_like(t) if g is None else g
+                      for t, g in zip(wanted, found, strict=True)])
+    for k, one in enumerate(found):
+        if one is None and not allow_unused:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {k} appears to not have been used in the "
+                "graph. Set allow_unused=True if this is the desired behavior.")
+    return tuple(found)
+
+
+def _collect(roots: list[Any], grads: list[Any], inputs: list[Any], retain: bool, create: bool
+             ) -> list[Any]:
+    if not roots:
+        return [None] * len(inputs)
+    run = Run(retain, create, _targets(inputs, accumulate=False), False)
+    run.start([edge_of(r) for r in roots], grads)
+    found = [run.found.get(k) for k in range(len(inputs))]
+    if not create:
+        found = [g.detach() if g is not None and g._requires_grad else g for g in found]
+    return found
+
+
+def _collect_batch(roots: list[Any], grads: list[Any], inputs: list[Any], retain: bool,
+                   create: bool) -> list[Any]:
+    """One pass for each row of the batched gradients."""
+    count = grads[0]._spec.shape[0]
+    rows = []
+    for k in range(count):
+        given = [g[k] for g in grads]
+        rows.append(_collect(roots, given, inputs, retain or k + 1 < count, create))
+    return [None if column[0] is None else OPERATORS.stack(column)
+            for column in zip(*rows, strict=True)]
+
+
+__all__ = ["STATE", "backward", "edge_of", "grad"]

@@ -1,0 +1,139 @@
+"""What `grad_fn` shows: a node of the tape under PyTorch's name, with `next_functions`."""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from ..base.handles import register
+from ..core.tensor_base import TensorBase
+from ..dispatch.state import HOOKED_LEAVES
+from .function import FunctionNode, HandleMethods
+from .inplace import gradient_edge
+from .node import Node
+from .saved import FREED, restore
+
+_classes: dict[str, type] = {}
+
+
+class GradFn(HandleMethods):
+    """A handle on a tape node. `type(x.grad_fn).__name__` is PyTorch's name of the node."""
+
+    __slots__ = ("node", "__dict__", "__weakref__")
+
+    def __init__(self, node: Any) -> None:
+        self.node = node
+
+    def name(self) -> str:
+        """PyTorch's name of this kind of node."""
+        return type(self).__name__
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_"):
+            return _saved(self.node, name.removeprefix("_saved_"))
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __call__(self, *grads: Any) -> Any:
+        made = self.node.apply(list(grads))
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GradFn) and other.node is self.node
+
+    def __hash__(self) -> int:
+        return id(self.node)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at 0x{id(self.node):012x}>"
+
+
+class LeafHandle(GradFn):
+    """The end of the tape: what accumulates into a leaf's `.grad`."""
+
+    __slots__ = ()
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        return ()
+
+    @property
+    def variable(self) -> Any:
+        """The leaf."""
+        return self.node
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        return {}
+
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
+        """Call `hook(grad_inputs, grad_outputs)` once the gradient has been accumulated."""
+        return self._leaf_hook("after", lambda leaf: hook((), (leaf._grad,)))
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Any:
+        """Call `hook(grad_outputs)` before the gradient is accumulated."""
+
+        def one(grad: Any) -> Any:
+            made = hook((grad,))
+            return made[0] if isinstance(made, tuple) else made
+
+        return self._leaf_hook("hooks", one)
+
+    def _leaf_hook(self, kind: str, hook: Callable[..., Any]) -> Any:
+        HOOKED_LEAVES[:] = [True]
+        extra = self.node._more()
+        if getattr(extra, kind) is None:
+            setattr(extra, kind, OrderedDict())
+        return register(getattr(extra, kind), hook)
+
+
+LeafHandle.__name__ = LeafHandle.__qualname__ = "AccumulateGrad"
+
+
+def _saved(node: Any, name: str) -> Any:
+    """`grad_fn._saved_self`: what the node keeps of an argument or result."""
+    plan = node._plan
+    if plan is None:
+        raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{name}'")
+    names = [q.name for q in plan.record.schema.parameters]
+    for k, (is_result, slot) in enumerate(plan.saves(node._mask)):
+        shown = "result" if is_result else next(
+            n for n, v in zip(names, plan.values, strict=True)
+            if getattr(v, "slot", None) == slot)
+        if shown == name:
+            if node._saved is None:
+                raise RuntimeError(FREED)
+            return restore(node, node._saved[k], is_result, slot, True)
+    if name in names and not plan.record.schema.parameters[names.index(name)].is_tensor:
+        return plan.values[names.index(name)]
+    raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{name}'")
+
+
+def handle(node: Any) -> Any:
+    """The handle of a node or leaf; one object as long as somebody holds it."""
+    if isinstance(node, TensorBase):
+        return LeafHandle(node)
+    if isinstance(node, FunctionNode):
+        return node
+    extra = node.extra
+    made = extra.handle() if extra.handle is not None else None
+    if made is None:
+        name = node.name()
+        kind = _classes.get(name)
+        if kind is None:
+            kind = _classes[name] = type(name, (GradFn,), {"__slots__": ()})
+        made = kind(node)
+        extra.handle = weakref.ref(made)
+    return made
+
+
+def grad_fn_of(tensor: Any) -> Any:
+    """The node that computed a tensor, None for a leaf."""
+    if not tensor.requires_grad:
+        return None
+    edge = gradient_edge(tensor)
+    return None if isinstance(edge, TensorBase) else handle(edge)
+
+
+__all__ = ["GradFn", "Node", "grad_fn_of", "handle"]

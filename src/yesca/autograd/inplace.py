@@ -1,0 +1,146 @@
+"""Views and in-place writes: how a write moves a tensor's place in the tape.
+
+A write through a view changes its base. The base then gets a `CopySlices` node, whose gradient
+outside the view passes to the base's earlier node and inside goes through the written call; the
+view, and every other view of that base when it is next used, gets a new node that reads from the
+base. A view knows that it is out of date because its version counter has moved.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dispatch.call import OPERATORS
+from ..dispatch.fast import next_sequence
+from .node import Node
+
+
+class OwnNode(Node):
+    """A node without a record: subclasses say what its derivative is."""
+
+    __slots__ = ()
+    _label = "Identity"
+
+    def __init__(self, edges: tuple[Any, ...], ports: tuple[int, ...]) -> None:
+        self._plan, self._scalars, self._extra, self._saved = None, (), None, ()
+        self._sequence, self._mask = next_sequence(), 0
+        self._edges, self._ports = edges, ports
+
+    def name(self) -> str:
+        return self._label
+
+    def results(self) -> int:
+        return 1
+
+    def view_problem(self, port: int) -> str:
+        return ""
+
+    def apply(self, grads: list[Any]) -> list[Any]:
+        return list(grads)
+
+
+class ViewNode(OwnNode):
+    """A view of a tensor that was written since: its gradient goes into a part of the base's."""
+
+    __slots__ = ("_view",)
+    _label = "AsStridedBackward0"
+
+    def result_spec(self, port: int) -> Any:
+        return self._view[0]
+
+    def apply(self, grads: list[Any]) -> list[Any]:
+        spec, offset, base = self._view
+        return [OPERATORS.as_strided_scatter_add(grads[0], tuple(base.shape), tuple(base.strides),
+                                                 tuple(spec.strides), offset)]
+
+
+class CopySlices(OwnNode):
+    """A base's place in the tape after a write through one of its views.
+
+    `_inner` is the node of the written call, `_position` the place of the view among its edges.
+    """
+
+    __slots__ = ("_view", "_inner", "_position")
+    _label = "CopySlices"
+
+    def result_spec(self, port: int) -> Any:
+        return self._view[2]
+
+    def release(self) -> None:
+        self._inner.release()
+
+    def apply(self, grads: list[Any]) -> list[Any]:
+        spec, offset, base = self._view
+        size, stride = tuple(spec.shape), tuple(spec.strides)
+        grad = grads[0]
+        if not OPERATORS.is_like(grad, base):
+            grad = OPERATORS.copy_like(grad, tuple(base.shape), tuple(base.strides))
+        part = OPERATORS.as_strided_view(grad, size, stride, offset)
+        inside = list(self._inner.apply([OPERATORS.clone(part)]))
+        own = inside.pop(self._position)
+        if self._edges[0] is None:
+            return [None, *inside]
+        if own is None:
+            own = OPERATORS.zeros_like(part)
+        return [OPERATORS.as_strided_scatter(grad, own, size, stride, offset), *inside]
+
+
+def identity_node(leaf: Any) -> Node:
+    """A node that hands its gradient on to a leaf."""
+    return OwnNode((leaf,), (0,))
+
+
+def gradient_edge(tensor: Any) -> Any:
+    """Where a tensor's gradient goes: its node, or itself if it is a leaf."""
+    extra = tensor._extra
+    if extra is not None and extra.base is not None and tensor._counter is not None \
+            and extra.seen != tensor._counter.value:
+        regenerate(tensor)
+    return tensor if tensor._node is None else tensor._node
+
+
+def rebase(target: Any, node: Node, port: int = 0, position: int = 0) -> None:
+    """After a write: the target, and the base that it is a view of, get new nodes.
+
+    node: the written call; the target is its result `port` and was its edge `position`.
+    """
+    extra = target._extra
+    base = extra.base if extra is not None else None
+    if base is None:
+        if extra is not None and extra.retain:
+            _move_retained(target, node, port)
+        target._node, target._output_nr, target._requires_grad = node, port, True
+        return
+    joined = base._requires_grad
+    edges, ports = list(node._edges), list(node._ports)
+    edges.pop(position)
+    ports.pop(position)
+    made = CopySlices((gradient_edge(base) if joined else None, *edges),
+                      (base._output_nr if joined else 0, *ports))
+    made._view = (target._spec, target._offset - base._offset, base._spec)
+    made._inner, made._position = node, position
+    made._extra, node._extra = node._extra, None
+    base._node, base._output_nr, base._requires_grad = made, 0, True
+    regenerate(target)
+
+
+def _move_retained(target: Any, node: Node, port: int) -> None:
+    """`retain_grad` speaks of the tensor, so it goes along to the new node."""
+    reference = target._node.extra.retained.pop(target._output_nr)
+    retained = node.extra.retained
+    if retained is None:
+        retained = node.extra.retained = {}
+    retained[port] = reference
+
+
+def regenerate(tensor: Any) -> None:
+    """Settle a view's place in the tape anew, from its base."""
+    extra = tensor._extra
+    base = extra.base
+    extra.seen = tensor._counter.value
+    dtype = tensor._spec.dtype
+    if not base._requires_grad or not (dtype.is_floating_point or dtype.is_complex):
+        return
+    made = ViewNode((gradient_edge(base),), (base._output_nr,))
+    made._view = (tensor._spec, tensor._offset - base._offset, base._spec)
+    tensor._node, tensor._output_nr, tensor._requires_grad = made, 0, True

@@ -1,0 +1,121 @@
+"""What the tape keeps of tensors: memory, view and version, never their place in the tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core import registry
+from ..core.node_base import Saved
+from ..core.tensor_base import TensorBase
+from ..dispatch.state import STATE, set_grad
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after "
+    "they have already been freed). Saved intermediate values of the graph are freed when you "
+    "call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+    "through the graph a second time or if you need to access saved tensors after calling "
+    "backward.")
+
+
+class Packed(Saved):
+    """A saved value that hooks of `saved_tensors_hooks` keep in a form of their own."""
+
+    __slots__ = ("value", "unpack")
+
+
+def save(tensor: Any) -> Saved:
+    """Keep a tensor's memory and version."""
+    if tensor._counter is None:
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+            "inference mode in computation tracked by autograd. To work around this, you can make "
+            "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
+            "instead of `torch.inference_mode()`.")
+    if STATE.saving:
+        return _pack(tensor, *STATE.saving[-1])
+    kept = Saved()
+    kept.storage = tensor._storage
+    kept.spec = tensor._spec
+    kept.offset = tensor._offset
+    kept.counter = tensor._counter
+    kept.version = tensor._counter.value
+    return kept
+
+
+def _pack(tensor: Any, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> Packed:
+    kept = Packed()
+    kept.unpack = unpack
+    version = tensor._counter.value
+    before = STATE.grad
+    set_grad(False)
+    try:
+        kept.value = pack(tensor.detach())
+    finally:
+        set_grad(before)
+    if tensor._counter.value != version:
+        raise RuntimeError(
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input "
+            "to pack hook can not be modified by in-place operations as this can lead to "
+            "unexpected side-effects. Please open an issue if you need to perform in-place "
+            "operations on the input to a pack hook.")
+    return kept
+
+
+def reopen(kept: Saved, node: Any, edge: Any, port: int) -> Any:
+    """A tensor, off the tape, over what was kept; refuses memory that was written since."""
+    if isinstance(kept, Packed):
+        made = kept.unpack(kept.value)
+        if not isinstance(made, TensorBase):
+            raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got "
+                            f"result of type {type(made).__name__}")
+        return made.detach()  # type: ignore[attr-defined]
+    if kept.counter is not None and kept.counter.value != kept.version:
+        raise changed(kept.spec, kept.counter.value, kept.version, edge, port)
+    made = registry.wrap(kept.storage, kept.spec, kept.offset)  # type: ignore[misc]
+    made._counter = kept.counter
+    return made
+
+
+def restore(node: Any, kept: Saved, is_result: bool, position: int, linked: bool) -> Any:
+    """A tensor from what was kept; `linked` puts it back into the tape for double backward."""
+    edge = node if is_result else node._edges[position]
+    port = position if is_result else node._ports[position]
+    if isinstance(edge, TensorBase) and not isinstance(kept, Packed) \
+            and edge._storage is kept.storage and edge._spec is kept.spec:
+        if kept.counter.value != kept.version:
+            raise changed(kept.spec, kept.counter.value, kept.version, None, 0)
+        return edge
+    made = reopen(kept, node, edge, port)
+    if linked and edge is not None:
+        made._requires_grad = True
+        if isinstance(edge, TensorBase):
+            return link(made, edge)
+        made._node, made._output_nr = edge, port
+    return made
+
+
+def link(made: Any, leaf: Any) -> Any:
+    """A tensor over other memory that stands for a leaf: its gradient goes to the leaf."""
+    from .views import identity_node
+
+    made._node, made._output_nr, made._requires_grad = identity_node(leaf), 0, True
+    return made
+
+
+def changed(spec: Any, version: int, expected: int, edge: Any, port: int) -> RuntimeError:
+    """The error about a saved tensor that was written in place."""
+    from ..core.dtypes import SCALAR_NAMES
+
+    origin = ""
+    if edge is not None and not isinstance(edge, TensorBase):
+        origin = f", which is output {port} of {edge.name()},"
+    hint = ("Hint: the backtrace further above shows the operation that failed to compute its "
+            "gradient. The variable in question was changed in there or anywhere later. Good "
+            "luck!" if STATE.anomaly else
+            "Hint: enable anomaly detection to find the operation that failed to compute its "
+            "gradient, with torch.autograd.set_detect_anomaly(True).")
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: [torch.{SCALAR_NAMES[spec.dtype]}Tensor {list(spec.shape)}]{origin} is at "
+        f"version {version}; expected version {expected} instead. {hint}")

@@ -1,0 +1,312 @@
+"""conv1d, conv2d, conv3d, their transposes, and the derivatives; see `windows` for how."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.dtypes import SCALAR_NAMES
+from ..core.spec import spec
+from . import windows
+from .copying import strides_for
+from .kinds import composite, rows
+from .normalisation import absent
+from .windows import Windows
+
+# ---- checks ----------------------------------------------------------------------------------
+
+
+def _list(value: Any) -> list[int]:
+    return [int(n) for n in value]
+
+
+def _check_numbers(stride: Any, padding: Any, dilation: Any, groups: int) -> None:
+    if any(n < 0 for n in padding):
+        raise RuntimeError("negative padding is not supported")
+    if any(n <= 0 for n in stride):
+        raise RuntimeError("non-positive stride is not supported")
+    if any(n <= 0 for n in dilation):
+        raise RuntimeError(f"dilation should be greater than zero, but got {_list(dilation)}")
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+
+
+def _check_operands(input: Any, weight: Any, bias: Any, groups: int, transposed: bool) -> None:
+    shape, kernel = tuple(input.spec.shape), tuple(weight.spec.shape)
+    if len(shape) != len(kernel):
+        raise RuntimeError(
+            f"Expected {len(kernel)}-dimensional input for {len(kernel)}-dimensional weight "
+            f"{list(kernel)}, but got {len(shape)}-dimensional input of size {list(shape)} instead")
+    wanted = kernel[0] if transposed else kernel[1] * groups
+    opening = f"Given transposed={int(transposed)}" if transposed else f"Given groups={groups}"
+    if kernel[0] % groups or kernel[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
+            f"but got weight of size {list(kernel)} instead")
+    if shape[1] != wanted:
+        raise RuntimeError(
+            f"{opening}, weight of size {list(kernel)}, expected input{list(shape)} to have "
+            f"{wanted} channels, but got {shape[1]} channels instead")
+    outputs = kernel[1] * groups if transposed else kernel[0]
+    if bias is not None and tuple(bias.spec.shape) != (outputs,):
+        raise RuntimeError(
+            f"Given weight of size {list(kernel)}, expected bias to be 1-dimensional with "
+            f"{outputs} elements, but got bias of size {list(bias.spec.shape)} instead")
+    _check_dtypes(input.spec.dtype, weight.spec.dtype, bias)
+
+
+def _check_dtypes(dtype: Any, weight: Any, bias: Any) -> None:
+    if weight is not dtype:
+        raise RuntimeError(f"expected scalar type {SCALAR_NAMES[dtype]} but found "
+                           f"{SCALAR_NAMES[weight]}")
+    if bias is not None and bias.spec.dtype is not dtype:
+        names = {"Float": "float", "Double": "double", "Half": "c10::Half",
+                 "BFloat16": "c10::BFloat16"}
+        shown = [names.get(SCALAR_NAMES[d], SCALAR_NAMES[d]) for d in (dtype, bias.spec.dtype)]
+        raise RuntimeError(f"Input type ({shown[0]}) and bias type ({shown[1]}) should be the "
+                           "same")
+
+
+def _geometry(shape: tuple[int, ...], weight: tuple[int, ...], stride: Any, padding: Any,
+              dilation: Any, transposed: bool, output_padding: Any, groups: int) -> Windows:
+    """X is what a convolution reads: the input, or a transposed convolution's result."""
+    size, kernel = shape[2:], weight[2:]
+    if transposed:
+        made = tuple((n - 1) * s - 2 * p + d * (k - 1) + 1 + o for n, s, p, d, k, o in
+                     zip(size, stride, padding, dilation, kernel, output_padding, strict=True))
+        if any(n <= 0 for n in made):
+            raise RuntimeError(f"Given input size per channel: ({_by(size)}). Calculated output "
+                               f"size per channel: ({_by(made)}). Output size is too small")
+        return Windows(shape[0], groups, weight[1] * groups, weight[0], made, size, kernel,
+                       tuple(stride), tuple(padding), tuple(dilation))
+    padded = tuple(n + 2 * p for n, p in zip(size, padding, strict=True))
+    span = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True))
+    if any(n < k for n, k in zip(padded, span, strict=True)):
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({_by(padded)}). Kernel size: "
+            f"({_by(span)}). Kernel size can't be greater than actual input size")
+    result = tuple((n - k) // s + 1 for n, k, s in zip(padded, span, stride, strict=True))
+    return Windows(shape[0], groups, weight[1] * groups, weight[0], size, result, kernel,
+                   tuple(stride), tuple(padding), tuple(dilation))
+
+
+def _by(sizes: tuple[int, ...]) -> str:
+    return " x ".join(str(n) for n in sizes)
+
+
+def _check_output_padding(stride: Any, dilation: Any, output_padding: Any) -> None:
+    if all(o < max(s, d) for o, s, d in zip(output_padding, stride, dilation, strict=True)):
+        return
+    labels = ("height", "width") if len(stride) == 2 else ("depth", "height", "width") \
+        if len(stride) == 3 else ("width",)
+    shown = " ".join(f"{kind}_{label}: {n}" for kind, values in (
+        ("output_padding", output_padding), ("stride", stride), ("dilation", dilation))
+        for label, n in zip(labels, values, strict=True))
+    raise RuntimeError("output padding must be smaller than either stride or dilation, but got "
+                       f"{shown}")
+
+
+# ---- the operator ----------------------------------------------------------------------------
+
+def _layout(reference: Any, shape: tuple[int, ...], p: Any) -> Any:
+    """A result: channels last in memory where the reference is."""
+    made = spec(reference.spec.dtype, shape, None, p.device)
+    own = reference.spec
+    kind = {4: "channels_last", 5: "channels_last_3d"}.get(own.ndim)
+    if kind is None or own.contiguous:
+        return made
+    named = _Format(kind)
+    if own.strides == strides_for(own, named):
+        return spec(made.dtype, shape, strides_for(made, named), p.device)
+    return made
+
+
+class _Format:
+    """Enough of a memory format for `strides_for`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def _convolution(p: Any, input: Any, weight: Any, bias: Any, stride: Any, padding: Any,
+                 dilation: Any, transposed: bool, output_padding: Any, groups: int) -> None:
+    _check_numbers(stride, padding, dilation, groups)
+    _check_operands(input, weight, bias, groups, transposed)
+    if transposed:
+        _check_output_padding(stride, dilation, output_padding)
+    shape = tuple(input.spec.shape)
+    w = _geometry(shape, tuple(weight.spec.shape), stride, padding, dilation, transposed,
+                  output_padding, groups)
+    channels, size = (w.inputs, w.size) if transposed else (w.outputs, w.result)
+    made = p.result(_layout(input, (shape[0], channels, *size), p))
+    if made.spec.numel == 0:
+        return
+    if input.spec.numel == 0 or weight.spec.numel == 0:
+        windows.fill(p, made, bias)
+    elif transposed:
+        windows.input_gradient(p, w, input, weight, made, bias)
+    else:
+        windows.forward(p, w, input, weight, made, bias)
+
+
+def _convolution_backward(p: Any, grad_output: Any, input: Any, weight: Any, bias_dtype: Any,
+                          stride: Any, padding: Any, dilation: Any, transposed: bool,
+                          output_padding: Any, groups: int, output_mask: Any) -> None:
+    w = _geometry(tuple(input.spec.shape), tuple(weight.spec.shape), stride, padding, dilation,
+                  transposed, output_padding, groups)
+    wants = output_mask
+    to_input = p.result(_layout(input, tuple(input.spec.shape), p)) if wants[0] else \
+        absent(p, input)
+    to_weight = p.result(spec(weight.spec.dtype, weight.spec.shape, None, p.device)) \
+        if wants[1] else absent(p, input)
+    to_bias = p.result(spec(bias_dtype, (grad_output.spec.shape[1],), None, p.device)) \
+        if wants[2] else absent(p, input)
+    empty = grad_output.spec.numel == 0 or input.spec.numel == 0 or weight.spec.numel == 0
+    if wants[0] and to_input.spec.numel:
+        if empty:
+            windows.fill(p, to_input, None)
+        elif transposed:
+            windows.forward(p, w, grad_output, weight, to_input, None)
+        else:
+            windows.input_gradient(p, w, grad_output, weight, to_input)
+    if wants[1] and to_weight.spec.numel:
+        x, y = (grad_output, input) if transposed else (input, grad_output)
+        if empty:
+            windows.fill(p, to_weight, None)
+        else:
+            windows.weight_gradient(p, w, x, y, to_weight)
+    if wants[2]:
+        windows.bias_gradient(p, grad_output, to_bias)
+
+
+def _second(ops: Any, grads: Any, grad_output: Any, input: Any, weight: Any, stride: Any,
+            padding: Any, dilation: Any, transposed: bool, output_padding: Any, groups: int,
+            needs: Any) -> tuple[Any, Any, Any]:
+    """A convolution is linear in its input and in its weight: each gradient is one again."""
+    numbers = (stride, padding, dilation, transposed, output_padding, groups)
+    of_input, of_weight, of_bias = grads
+    to_output = to_input = to_weight = None
+    if needs[0]:
+        parts = []
+        if of_input is not None:
+            parts.append(ops.convolution(of_input, weight, of_bias, *numbers))
+        elif of_bias is not None:
+            shape = [1] * grad_output.dim()
+            shape[1] = -1
+            parts.append(ops.expand(ops.reshape(of_bias, tuple(shape)), tuple(grad_output.shape)))
+        if of_weight is not None:
+            parts.append(ops.convolution(input, of_weight, None, *numbers))
+        to_output = parts[0] if len(parts) == 1 else ops.add(*parts) if parts else None
+    if needs[1] and of_weight is not None:
+        to_input = ops.convolution_derivatives(grad_output, input, of_weight, None, *numbers,
+                                               (True, False, False))[0]
+    if needs[2] and of_input is not None:
+        to_weight = ops.convolution_derivatives(grad_output, of_input, weight, None, *numbers,
+                                                (False, True, False))[1]
+    return to_output, to_input, to_weight
+
+
+_NUMBERS = ("any stride, any padding, any dilation, bool transposed, any output_padding, "
+            "int groups")
+rows(f"convolution_derivatives(Tensor grad_output, Tensor input, Tensor weight, any bias_dtype, "
+     f"{_NUMBERS}, any output_mask) -> (Tensor, Tensor, Tensor)", _convolution_backward,
+     method=False, node_name="ConvolutionBackwardBackward0",
+     backward={("grad_output", "input", "weight"): _second})
+
+
+def _back(ops: Any, grad: Any, input: Any, weight: Any, bias_spec: Any, stride: Any, padding: Any,
+          dilation: Any, transposed: bool, output_padding: Any, groups: int, needs: Any
+          ) -> tuple[Any, ...]:
+    mask = (needs[0], needs[1], len(needs) > 2 and needs[2])
+    return ops.convolution_derivatives(
+        grad, input, weight, None if bias_spec is None else bias_spec.dtype, stride, padding,
+        dilation, transposed, output_padding, groups, mask)
+
+
+rows(f"convolution(Tensor input, Tensor weight, Tensor? bias, {_NUMBERS}) -> Tensor",
+     _convolution, method=False, backward={("input", "weight", "bias"): _back},
+     doc="The general (transposed) convolution of any rank.")
+
+
+# ---- the public functions --------------------------------------------------------------------
+
+def _numbers(name: str, value: Any, rank: int) -> tuple[int, ...]:
+    """An argument that is one number or one for each dimension."""
+    if isinstance(value, int):
+        return (value,) * rank
+    values = tuple(int(n) for n in value)
+    if len(values) == 1:
+        return values * rank
+    if len(values) != rank:
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {rank} values to match "
+            f"the convolution dimensions, but got {name}={list(values)}")
+    return values
+
+
+def _batched(ops: Any, name: str, input: Any, rank: int) -> tuple[Any, bool]:
+    if input.dim() == rank + 2:
+        return input, True
+    if input.dim() != rank + 1:
+        raise RuntimeError(
+            f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {name}, but got "
+            f"input of size: {list(input.shape)}")
+    return ops.unsqueeze(input, 0), False
+
+
+def _same_padding(ops: Any, input: Any, weight: Any, stride: tuple[int, ...],
+                  dilation: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
+    """padding="same": what cannot be split evenly is added at the end."""
+    if any(s != 1 for s in stride):
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    totals = [d * (k - 1) for d, k in zip(dilation, tuple(weight.shape)[2:], strict=True)]
+    for d, total in enumerate(totals):
+        if total % 2:
+            shape = list(input.shape)
+            shape[2 + d] = 1
+            input = ops.cat([input, ops.zeros(tuple(shape), dtype=input.dtype,
+                                              device=input.device)], 2 + d)
+    return input, tuple(total // 2 for total in totals)
+
+
+def _plain(rank: int) -> Any:
+    name = f"conv{rank}d"
+
+    def conv(ops: Any, input: Any, weight: Any, bias: Any, stride: Any, padding: Any,
+             dilation: Any, groups: int) -> Any:
+        x, batched = _batched(ops, name, input, rank)
+        steps = _numbers("stride", stride, rank)
+        apart = _numbers("dilation", dilation, rank)
+        if isinstance(padding, str):
+            if padding not in ("same", "valid"):
+                raise RuntimeError(f"Invalid padding string: '{padding}'")
+            x, around = _same_padding(ops, x, weight, steps, apart) if padding == "same" else \
+                (x, (0,) * rank)
+        else:
+            around = _numbers("padding", padding, rank)
+        made = ops.convolution(x, weight, bias, steps, around, apart, False, (0,) * rank, groups)
+        return made if batched else ops.squeeze(made, 0)
+    return conv
+
+
+def _transposed(rank: int) -> Any:
+    name = f"conv_transpose{rank}d"
+
+    def conv(ops: Any, input: Any, weight: Any, bias: Any, stride: Any, padding: Any,
+             output_padding: Any, groups: int, dilation: Any) -> Any:
+        x, batched = _batched(ops, name, input, rank)
+        made = ops.convolution(
+            x, weight, bias, _numbers("stride", stride, rank), _numbers("padding", padding, rank),
+            _numbers("dilation", dilation, rank), True,
+            _numbers("output_padding", output_padding, rank), groups)
+        return made if batched else ops.squeeze(made, 0)
+    return conv
+
+
+for _rank in (1, 2, 3):
+    composite(f"conv{_rank}d(Tensor input, Tensor weight, Tensor? bias=None, any stride=1, "
+              "any padding=0, any dilation=1, int groups=1) -> Tensor", _plain(_rank),
+              method=False, doc="Each output channel: the kernel's products with every window.")
+    composite(f"conv_transpose{_rank}d(Tensor input, Tensor weight, Tensor? bias=None, "
+              "any stride=1, any padding=0, any output_padding=0, int groups=1, any dilation=1) "
+              "-> Tensor", _transposed(_rank), method=False,
+              doc="The gradient of a convolution with respect to its input, as an operator.")

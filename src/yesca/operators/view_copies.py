@@ -1,0 +1,41 @@
+"""Views as copies: `diagonal_copy` is `diagonal` with memory of its own, and so on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import joining, views  # noqa: F401 - the records that are copied here
+from .kinds import composite
+from .record import RECORDS
+
+_NAMES = ("alias", "diagonal", "expand", "narrow", "permute", "select", "slice", "split_with_sizes",
+          "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view")
+
+
+def _copied(name: str) -> Any:
+    record = RECORDS[name]
+
+    def body(ops: Any, *values: Any) -> Any:
+        given = zip(record.schema.parameters, values, strict=True)
+        named = {p.name: v for p, v in given if p.keyword_only}
+        made = getattr(ops, name)(*values[:len(values) - len(named)], **named)
+        if isinstance(made, tuple):
+            return tuple(ops.clone(m, memory_format=ops.contiguous_format) for m in made)
+        return ops.clone(made, memory_format=ops.contiguous_format)
+
+    return body
+
+
+for _name in _NAMES:
+    _, _, _rest = RECORDS[_name].text.partition("(")
+    composite(f"{_name}_copy({_rest.replace('...', '')}", _copied(_name), method=_name == "narrow",
+              out="[]" not in _rest.rpartition("->")[2], doc=f"{_name} as a copy.")
+composite("as_strided_copy(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> "
+          "Tensor", lambda ops, self, *rest: ops.clone(
+              ops.as_strided(self, *rest), memory_format=ops.contiguous_format),
+          out=True, method=False, doc="as_strided as a copy.")
+composite("split_copy(Tensor self, int split_size, int dim=0) -> Tensor[]",
+          lambda ops, self, split_size, dim: tuple(
+              ops.clone(m, memory_format=ops.contiguous_format)
+              for m in ops.split_pieces(self, split_size, dim)), method=False,
+          doc="split as copies.")
