@@ -85,7 +85,6 @@ class _Writer:
                 found[f"{name}_spec"] = self.constant(tuple(r.spec for r in value))
             else:
                 found[name] = self.constant(value)
-        found["grad"] = "grads[0]"  # also where an argument has that name
         return found
 
     def make(self) -> Step:
