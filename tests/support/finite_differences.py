@@ -7,7 +7,7 @@ import pytest
 
 import yesca as torch
 from yesca import functional as ops
-from yesca.autograd.engine import grad as gradients
+from yesca.autograd import grad as gradients
 
 
 def values(shape, seed=0):
