@@ -158,6 +158,8 @@ class Program:
 
     def argument(self, position: int, dtype: DType) -> Expr:
         """The call's number at this position of its arguments, given at run time."""
+        if isinstance(self.values[position], float) and dtype.category < dtypes.FLOATING:
+            return ir.cast(self._slot(("call", self.ordinal(position)), dtypes.float64), dtype)
         return self._slot(("call", self.ordinal(position)), dtype)
 
     def ordinal(self, position: int) -> int:
