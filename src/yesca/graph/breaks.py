@@ -15,6 +15,7 @@ READERS = frozenset({
     "allclose", "__dlpack__",
 })
 _PACKAGE = str(Path(__file__).parents[1])
+_OWN = (_PACKAGE, "<schema ")  # generated functions are the package's as well
 
 
 class GraphBreak(RuntimeError):
@@ -32,7 +33,7 @@ def reader(depth: int) -> str:
     frame: FrameType | None = sys._getframe(depth + 1)
     found = frame.f_code.co_name if frame is not None else ""
     known = ""
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
         if frame.f_code.co_name in READERS:
             known = frame.f_code.co_name
         frame = frame.f_back
@@ -50,7 +51,7 @@ def note(kind: str, what: str, calls: int) -> None:
 
 def _place() -> str:
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
         frame = frame.f_back
     if frame is None:
         return "unknown place"

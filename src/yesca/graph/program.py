@@ -1,7 +1,8 @@
 """From a recording to a program: what must run, where its values live, the table of launches.
 
 `build(entries, live)` drops what nobody can see, gives every temporary a place in one arena by its
-lifetime, and writes the launches in the form that `runtime/native/replay.py` walks. Passes that
+lifetime, and writes launches and storages in the forms that `runtime/native/replay.py` and
+`runtime/native/finish.py` walk. Passes that
 make fewer launches of many will work on the entries before this step.
 """
 
@@ -64,6 +65,7 @@ class Program:
     """
 
     words: Any
+    frame: Any  # what native code reads of all this
     bases: tuple[tuple[int, int], ...]
     outputs: tuple[tuple[int, int, int], ...]
     arena: int
@@ -72,11 +74,11 @@ class Program:
     cells: tuple[tuple[Plan, int, int], ...]
     cells_at: int
     address: int = field(init=False)
-    places: int = field(init=False)
+    frame_address: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.address = ctypes.addressof(self.words)
-        self.places = 1 + len(self.bases) + len(self.outputs)
+        self.frame_address = ctypes.addressof(self.frame)
 
 
 def needed(entries: Sequence[Entry], live: Iterable[int], earlier: Iterable[int]) -> list[Entry]:
@@ -127,12 +129,16 @@ class _Builder:
         longest = max((len(one.words) for e in entries for one in e.plan.launches), default=0)
         self.cells: list[tuple[Plan, int, int]] = []
         self.cells_at = 8 * longest
-        checks = sum(entry.plan.checks for entry in entries)
-        self.arena = _Arena(-(-8 * (longest + checks) // ALIGNMENT) * ALIGNMENT)
+        self.checks = sum(entry.plan.checks for entry in entries)
+        self.bases_at = self.cells_at + 8 * self.checks
+        self.arena = _Arena(0)
 
-    def build(self) -> Program:
+    def build(self, count: int) -> Program:
+        """The program; `count`: storages of the recording."""
         last = {n: k for k, entry in enumerate(self.entries) for n in entry.touched()}
         self._assign_bases(last)
+        head = self.bases_at + 8 * (1 + len(self.earlier) + len(self.outputs))
+        self.arena = _Arena(-(-head // ALIGNMENT) * ALIGNMENT)
         words: list[int] = []
         launches, slow = 0, False
         for k, entry in enumerate(self.entries):
@@ -143,9 +149,21 @@ class _Builder:
                 slow = slow or launch.total > launch.grain
         block = (ctypes.c_int64 * (len(words) + 1))(launches, *words)
         return Program(
-            block, tuple((place, n) for n, place in self.earlier.items()),
+            block, self._frame(count, slow, ctypes.addressof(block)), tuple((place, n) for n, place in self.earlier.items()),
             tuple((place, n, self.sizes[n]) for n, place in self.outputs.items()),
             self.arena.size, launches, slow, tuple(self.cells), self.cells_at)
+
+    def _frame(self, count: int, slow: bool, table: int) -> Any:
+        words = [count, self.arena.size, self.cells_at, self.bases_at, self.checks, int(slow),
+                 table]
+        for n in range(count):
+            if n not in self.sizes:
+                words += [0, self.earlier.get(n, -1), 0]
+            elif n in self.outputs:
+                words += [2, self.outputs[n], self.sizes[n]]
+            else:
+                words += [1, -1, self.sizes[n]]
+        return (ctypes.c_int64 * len(words))(*words)
 
     def _assign_bases(self, touched: Iterable[int]) -> None:
         """Earlier storages and outputs have bases of their own, in this order."""
@@ -194,11 +212,12 @@ class _Builder:
         return words
 
 
-def build(entries: Sequence[Entry], live: tuple[int, ...], sizes: dict[int, int]) -> Program:
-    """The program of a recording.
+def build(entries: Sequence[Entry], live: tuple[int, ...], sizes: dict[int, int],
+          count: int) -> Program:
+    """The program of a recording of `count` storages.
 
     live: the new storages that somebody still holds; sizes: bytes of all new storages.
     """
     earlier = {o.number for e in entries for o in e.operands if o.number not in sizes}
     kept = needed(entries, live, earlier)
-    return _Builder(kept, live, sizes).build()
+    return _Builder(kept, live, sizes).build(count)

@@ -14,6 +14,7 @@ import ctypes
 import sys
 import threading
 from array import array
+from functools import cache
 from typing import Any
 
 from ..core import registry
@@ -26,10 +27,9 @@ from ..runtime.recording import BRANCH, CALLS, CHECKED, NODE
 from . import breaks, tape
 from .program import Program
 from .tape import Tape
-from .trie import Trie
+from .trie import Node, Trie
 
 replays = 0  # native replay calls in this process (for tests and reports)
-_replay: Any = None
 
 
 class Recorder:
@@ -138,25 +138,42 @@ class Recorder:
     def flush(self) -> None:
         """Run the recording; the storages are plain ones afterwards."""
         with self.lock:
-            header, storages = self.tape.header, self.tape.storages
+            storages = self.tape.storages
             if not storages:
                 return
+            node = self.trie.at(self.tape.header[NODE])
             self._mark(True)
             try:
-                node = self.trie.at(header[NODE])
-                counts = self._counts(storages, node.new)
-                held = self._held
-                live = tuple([n for n, count in zip(node.new, counts, strict=True)
-                              if count > held])
-                failed = self._run(node.program(live), storages)
+                failed = self._replay(node, storages)
             finally:
                 self._mark(False)
-                self.tape.clear(self.trie.root.address)
-                for storage in storages:
-                    storage.__class__ = UntypedStorage
+                self.tape.clear(self.trie.resumed(node).address)
             if failed is not None:
                 plan, words = failed
                 plan.on_check(words)
+
+    def _replay(self, node: Node, storages: list[Any]) -> Any:
+        """Run the program for what is held now; gives (plan, error words) of a failed call."""
+        global replays
+        replays += 1
+        finish = _native_finish()
+        if finish is None:
+            return self._run(node.program(self._live(node, storages)), storages)
+        program = node.latest
+        state = 1 if program is None else finish(self.tape.address, program.frame_address)
+        if state == 1:
+            program = node.program(self._live(node, storages))
+            state = finish(self.tape.address, program.frame_address)
+        if state != 2:
+            return None
+        assert program is not None
+        return _reported(program, self.tape.values)
+
+    def _live(self, node: Node, storages: list[Any]) -> tuple[int, ...]:
+        """The new storages that somebody besides the tape holds."""
+        counts = self._counts(storages, node.new)
+        held = self._held
+        return tuple([n for n, count in zip(node.new, counts, strict=True) if count > held])
 
     def _mark(self, running: bool) -> None:
         """Native code of the recorder's own thread must not record while another one runs it."""
@@ -166,12 +183,7 @@ class Recorder:
                 listener()
 
     def _run(self, program: Program, storages: list[Any]) -> Any:
-        """One replay; gives (plan, error words) of a call that failed."""
-        global replays
-        if not program.launches:
-            for _, number, nbytes in program.outputs:
-                tape.materialise(storages[number], *memory.allocate(nbytes))
-            return None
+        """The twin of `runtime/native/finish.py` for interpreters without builtins."""
         arena, owner = memory.allocate(program.arena)
         bases = array("q", (arena,))
         for _, number in program.bases:
@@ -180,37 +192,52 @@ class Recorder:
             address, own = memory.allocate(nbytes)
             tape.materialise(storages[number], address, own)
             bases.append(address)
-        if program.cells:
-            checks = sum(count for _, _, count in program.cells)
-            cells = (ctypes.c_int64 * checks).from_address(arena + program.cells_at)
-            ctypes.memset(cells, 0, 8 * checks)
-        replays += 1
-        _native()(program.address, bases.buffer_info()[0], self.tape.values_address,
-                  int(program.slow))
-        for plan, first, count in program.cells:
-            words = cells[first:first + count]
-            if any(words):
-                return plan, words
+        checks = sum(count for _, _, count in program.cells)
+        if checks:
+            ctypes.memset(arena + program.cells_at, 0, 8 * checks)
+        _native_replay()(program.address, bases.buffer_info()[0], self.tape.values_address,
+                         program.slow)
+        for storage in storages:
+            storage.__class__ = UntypedStorage
+        words = (ctypes.c_int64 * checks).from_address(arena + program.cells_at)
+        failed = _reported(program, words) if any(words) else None
+        del owner
+        return failed
+
+
+def _reported(program: Program, words: Any) -> Any:
+    """The first call that reported an error, and its words."""
+    for plan, first, count in program.cells:
+        if any(words[first:first + count]):
+            return plan, words[first:first + count]
+    return None
+
+
+@cache
+def _native_finish() -> Any:
+    """`finish` of machine code, or None where there are no builtins."""
+    from ..runtime import builtins, layout, threads
+
+    threads.prepare()
+    if not layout.uses_builtins():
         return None
+    from ..runtime.native import finish
+
+    return builtins.builtin(finish.python_finish, "finish", "finish(tape, frame)")
 
 
-def _native() -> Any:
-    global _replay
-    if _replay is None:
-        from ..runtime import layout, threads, units
-        from ..runtime.native import replay
+@cache
+def _native_replay() -> Any:
+    """`replay` by ctypes."""
+    from ..runtime import units
+    from ..runtime.native import replay
 
-        threads.prepare()
-        if layout.uses_builtins():
-            from ..runtime.builtins import builtin
+    held, free = (units.callable_of(replay.replay, gil=gil) for gil in (True, False))
 
-            _replay = builtin(replay.python_replay, "replay",
-                              "replay(program, bases, values, slow)")
-        else:
-            held, free = (units.callable_of(replay.replay, gil=gil) for gil in (True, False))
-            _replay = lambda program, bases, values, slow: (  # noqa: E731
-                free if slow else held)(program, bases, values)
-    return _replay
+    def run(program: int, bases: int, values: int, slow: bool) -> None:
+        (free if slow else held)(program, bases, values)
+
+    return run
 
 
 class _Threads(threading.local):

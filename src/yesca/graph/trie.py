@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import ctypes
 
-
-from ..runtime.plan import Plan
+from ..runtime.plan import NUMBER, Plan
 from .program import Entry, Operand, Program, build
 
 MOST_NODES = 1 << 15  # of one function; then its trie starts anew
@@ -24,7 +23,7 @@ class Node:
     """
 
     __slots__ = ("parent", "children", "entry", "sizes", "numbers", "values", "block", "address",
-                 "programs", "new")
+                 "programs", "new", "after", "latest")
 
     def __init__(self, parent: Node | None, key: bytes, entry: Entry | None,
                  sizes: dict[int, int], numbers: int, values: int) -> None:
@@ -38,6 +37,8 @@ class Node:
         self.block = (ctypes.c_int64 * (2 + len(words)))(0, len(words), *words)
         self.address = ctypes.addressof(self.block)
         self.programs: dict[tuple[int, ...], Program] = {}
+        self.latest: Program | None = None  # the one that ran last: the likeliest to run next
+        self.after: Node | None = None  # where recording goes on after a break here
         self.new: tuple[int, ...] = (*parent.new, *sizes) if parent is not None else ()
 
     def path(self) -> list[Node]:
@@ -57,7 +58,8 @@ class Node:
             path = self.path()
             sizes = {n: nbytes for node in path for n, nbytes in node.sizes.items()}
             entries = [node.entry for node in path if node.entry is not None]
-            found = self.programs[live] = build(entries, live, sizes)
+            found = self.programs[live] = build(entries, live, sizes, self.numbers)
+        self.latest = found
         return found
 
 
@@ -65,7 +67,7 @@ class Trie:
     """The recordings of one function."""
 
     def __init__(self) -> None:
-        self.root = Node(None, b"", None, {}, 0, 0)
+        self.root = _start()
         self.nodes: dict[int, Node] = {self.root.address: self.root}
 
     def at(self, address: int) -> Node:
@@ -82,9 +84,22 @@ class Trie:
         node.block[0] = child.address
         return child
 
+    def resumed(self, node: Node) -> Node:
+        """Where recording goes on after what led to a node has run: numbering starts anew."""
+        if node.after is None:
+            if len(self.nodes) >= MOST_NODES:
+                return self.root
+            node.after = _start()
+            self.nodes[node.after.address] = node.after
+        return node.after
+
     def bounded(self) -> Trie:
         """This trie, or an empty one in its place when it has grown too large."""
         return self if len(self.nodes) < MOST_NODES else Trie()
+
+
+def _start() -> Node:
+    return Node(None, b"", None, {}, 0, 0)
 
 
 def _child(node: Node, key: bytes) -> Node:
@@ -108,8 +123,4 @@ def _child(node: Node, key: bytes) -> Node:
 
 def scalars(plan: Plan) -> int:
     """How many run-time numbers a call of this plan has."""
-    from ..runtime.plan import NUMBER
-
     return sum(value is NUMBER for value in plan.values)
-
-

@@ -12,10 +12,9 @@ operand begins in its storage, and numbers (as an integer, then as a float64).
 """
 
 from ...targets.native import (
-    Unit, call_void, f32, i64, load_f64, load_i64, load_obj, load_ptr, memcpy, obj, ptr, stack,
-    store_f32, store_f64, store_i64, unlikely, void,
+    Unit, call_void, f32, i64, load_f64, load_i64, load_ptr, memcpy, ptr, store_f32, store_f64,
+    store_i64, void,
 )  # fmt: skip
-from .objects import as_integer, gil_release, gil_restore, none, wrong_count
 from .pool import dispatch
 
 unit = Unit("replay")
@@ -64,25 +63,3 @@ def replay(program: ptr, bases: ptr, values: ptr) -> void:
         else:
             call_void(load_ptr(at), words, i64(0), total)
         at = entry
-
-
-@unit.function
-def python_replay(module: obj, arguments: ptr, count: i64) -> obj:
-    """`replay(program, bases, values, slow)`; with `slow` the GIL is released meanwhile."""
-    if unlikely(count != 4):
-        return wrong_count(4, count)
-    failed = stack(8)
-    store_i64(failed, 0, 0)
-    program = as_integer(load_obj(arguments, 0), failed)
-    bases = as_integer(load_obj(arguments, 8), failed)
-    values = as_integer(load_obj(arguments, 16), failed)
-    slow = as_integer(load_obj(arguments, 24), failed)
-    if unlikely(load_i64(failed) != 0):
-        return None
-    if slow != 0:
-        thread = gil_release()
-        replay(ptr(program), ptr(bases), ptr(values))
-        gil_restore(thread)
-    else:
-        replay(ptr(program), ptr(bases), ptr(values))
-    return none()
