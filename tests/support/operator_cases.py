@@ -7,6 +7,8 @@ record, dtype and layout give the same numbers in every package and every proces
 import math
 import random
 
+import operator_samples
+
 from yesca.operators import families, record
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")
@@ -15,10 +17,10 @@ LAYOUTS = ("contiguous", "transposed", "sliced", "expanded")
 
 
 def records(kinds=None):
-    """All records by name, or those of some kinds."""
+    """All records by name, or those of some kinds; derivatives come with what they derive."""
     families.load_all()
     return {name: one for name, one in sorted(record.RECORDS.items())
-            if kinds is None or one.kind in kinds}
+            if (kinds is None or one.kind in kinds) and one.derived_from is None}
 
 
 class Maker:
@@ -96,8 +98,11 @@ def cases(one, package, dtype="float32", layout="contiguous", small=False):
     """
     domain = one.domain if not isinstance(one.domain, dict) else (-2.0, 2.0)
     make = Maker(package, dtype, layout, domain, seed=sum(map(ord, one.name)))
-    if one.samples is not None:
-        return [tuple(case) for case in one.samples(make)]
+    samples = one.samples or operator_samples.SAMPLES.get(one.name)
+    if samples is not None:
+        return [tuple(case) for case in samples(make)]
+    if one.name in operator_samples.INTERNAL:
+        return None
     if one.kind == "elementwise":
         return _elementwise(one, make, small)
     if one.kind == "reduce":

@@ -61,7 +61,8 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 def remember(node: Any) -> None:
     """Keep the lines of Python that made a node, and the node in whose derivative it was made."""
-    frames = [f for f in traceback.extract_stack() if not f.filename.startswith(_PACKAGE)]
+    frames = [f for f in traceback.extract_stack()
+              if not f.filename.startswith((_PACKAGE, "<schema", "<derivative"))]
     node.extra.trace = (traceback.format_list(frames), STATE.evaluating)
 
 

@@ -60,8 +60,9 @@ class HandleMethods:
         """Per tensor argument: the node that computed it and which of its results it was."""
         from .handle import handle
 
-        return tuple((None, 0) if edge is None else (handle(edge), port)
-                     for edge, port in zip(self.node._edges, self.node._ports, strict=True))
+        edges, ports = self.node._edges, self.node._ports
+        return tuple([(None, 0) if k is None or edges[k] is None else (handle(edges[k]), ports[k])
+                      for k in self.node.shown()])
 
     @property
     def metadata(self) -> dict[Any, Any]:

@@ -39,14 +39,16 @@ class _Fast:
     operators: list[tuple[Record, Callable[..., Any]]] = field(default_factory=list)
     entries: int = 0
     off: bool = False  # every call takes the Python path (refresh() makes a change known)
+    recorder: Any = None  # whose tape the builtin writes
 
     def __post_init__(self) -> None:
-        from ..runtime.native import fastcall, fastkey, fastrun
+        from ..runtime.native import capture, fastcall, fastkey, fastrun
 
         memory.prepare()
         threads.prepare()
         self.code, self.key, self.runner = fastcall, fastkey, fastrun
         self.state = units.address(fastkey.state)
+        self.tape_place = capture.TAPE
         self.function_address = units.address(fastcall.fast_function)
         self.call_address = units.address(fastcall.fast_call)
         self.hash = units.callable_of(fastcall.hash_words)
@@ -64,7 +66,7 @@ class _Fast:
             fastkey.TENSOR_TYPE: self.types["tensor"],
             fastkey.PARAMETER_TYPE: self.types.get("parameter", self.types["tensor"]),
             fastkey.SIZE_TYPE: Size, fastkey.DTYPE_TYPE: DType,
-            fastrun.STORAGE_TYPE: UntypedStorage, fastrun.VERSION_TYPE: Version,
+            fastkey.STORAGE_TYPE: UntypedStorage, fastrun.VERSION_TYPE: Version,
             fastrun.NODE_TYPE: self.types["node"], fastrun.SAVED_TYPE: Saved,
             fastrun.EXTRA_TYPE: Extra, fastrun.CPU: CPU, fastrun.ZERO: 0, fastrun.EMPTY: (),
             fastrun.FAIL: _fail, fastrun.CHANGED: raise_changed,
@@ -93,7 +95,16 @@ class _Fast:
         """Copy the running thread's flags to where the builtin reads them."""
         state = STATE
         slow = self.off or state.levels or state.saving or state.inference or state.anomaly
-        self.flags.value = (1 if state.grad else 0) | (2 if slow else 0)
+        recorder = state.recorder
+        if recorder is not self.recorder:
+            self.recorder = recorder
+            tape = None if recorder is None else recorder.tape
+            self.write(self.tape_place, 0 if tape is None else tape.address)
+            self.write(self.key.RECORDED_TYPE, 0 if tape is None else id(tape.storage_class))
+        if recorder is not None and recorder.running:
+            slow = True  # for another thread; this one waits for it in Python
+        self.flags.value = ((1 if state.grad else 0) | (2 if slow else 0)
+                            | (0 if recorder is None else 4))
         self.thread.value = 0
 
     # ---- operators -----------------------------------------------------------------------

@@ -105,6 +105,13 @@ class Record:
         return tuple(k for k, p in enumerate(self.schema.parameters)
                      if p.type in ("Tensor", "Tensor[]"))
 
+    @property
+    def counts_numbers(self) -> bool:
+        """Whether a number in the place of a tensor is an edge of the tape's node, as PyTorch has
+        it: there, such a number is made a tensor."""
+        return self.kind == "elementwise" and self.name not in (
+            "pow", "rsub", "remainder", "fmod", "lerp", "clamp", "clamp_min", "clamp_max")
+
     def saved_names(self, wanted: set[str]) -> list[str]:
         """Names that the formulas for these arguments read: what the tape must keep."""
         if self.backward == "derive":

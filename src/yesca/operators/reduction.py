@@ -296,6 +296,9 @@ for _name, _root in (("var", False), ("std", True)):
 # ---- log-sum-exp, running values -------------------------------------------------------------
 
 def _logsumexp(p: Any, self: Any, dims: tuple[int, ...]) -> None:
+    if self.spec.dtype.category < FLOATING:
+        raise RuntimeError("logsumexp(): Expected floating point type for result tensor, but got: "
+                           f"{p.scalar_name(self.spec.dtype)}")
     ndim = self.spec.ndim
     keep = [d for d in range(ndim) if d not in dims]
     order = [*keep, *dims]

@@ -119,7 +119,7 @@ def _written(ops: Any, name: str, self: Any, dim: int, index: Any, source: Any, 
     if self.dim() == 0:
         source = ops.reshape(source, ())
     function = ops.scatter_fold_ if inplace else ops.scatter_fold
-    return function(self, dim, wide, source, combine)
+    return function(self, dim, wide, source, combine, name)
 
 
 def _index_add(inplace: bool) -> Any:
@@ -146,7 +146,7 @@ def _index_fill(inplace: bool) -> Any:
             value = ops.to_dtype(value, self.dtype) if value.dtype is not self.dtype else value
             value = ops.expand(value, tuple(wide.shape))
         function = ops.scatter_fold_ if inplace else ops.scatter_fold
-        return function(self, dim, wide, value, "")
+        return function(self, dim, wide, value, "", "index_fill")
     return body
 
 
@@ -196,7 +196,23 @@ def _take(ops: Any, self: Any, index: Any) -> Any:
                            f"{places.type_name(index)}")
     if self.numel() == 0 and index.numel():
         raise IndexError("take(): tried to take from an empty tensor")
-    return ops.index_at(ops.reshape(self, (-1,)), (0,), [index])
+    return ops.take_flat(ops.reshape(self, (-1,)), index)
+
+
+def _take_flat(p: Any, self: Any, index: Any) -> None:
+    count = self.spec.numel
+
+    def fail(value: int) -> None:
+        raise IndexError(f"out of range: tried to access index {value} on a tensor of {count} "
+                         "elements.")
+
+    gathered(p, self, (0,), (index,), [fail])
+
+
+rows("take_flat(Tensor self, Tensor index) -> Tensor", _take_flat, kind="gather", method=False,
+     node_name="TakeBackward0",
+     backward={"self": lambda ops, grad, self_spec, index: ops.index_at_backward(
+         grad, tuple(self_spec.shape), (0,), [index])})
 
 
 def _put(ops: Any, self: Any, index: Any, source: Any, accumulate: bool) -> Any:

@@ -15,6 +15,7 @@ from ...targets.native import (
 )  # fmt: skip
 from .. import layout
 from . import fastkey as k
+from .capture import capture_compute, capture_inplace, recordable
 from .fastrun import may_write, run_compute, run_inplace, run_view
 from .objects import long_from, type_of
 
@@ -23,7 +24,7 @@ unit = Unit("fastcall")
 # Places in fastkey's state.
 TABLE, CAPACITY, FLAGS, THREAD, OPERATORS, LEARN, REFRESH, PENDING, PENDING_LENGTH = (
     0, 8, 16, 24, 32, 152, 160, 168, 176)
-GRAD_ON, SLOW = 1, 2
+GRAD_ON, SLOW, RECORDING = 1, 2, 4
 MODE, STANDING, NAME, PARAMETER = 24, 32, 40, 24
 PARAMETER_LIMIT = 32
 
@@ -183,13 +184,16 @@ def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -
         memcpy(load_ptr(k.state, PENDING), call + k.KEY, length * 8)
         return python_twin(operator, number, first, arguments, count, names, 1)
     kind = load_i64(plan)
+    recording = flags & RECORDING != 0
+    if recording and kind != 1 and not recordable(call, plan):
+        return python_twin(operator, number, first, arguments, count, names, 0)
     if kind == 0:
-        return run_compute(call, plan)
+        return capture_compute(call, plan) if recording else run_compute(call, plan)
     target = load_obj(call, k.TENSORS)
     if kind == 1 and load_obj(target, k.T_VERSION) != obj(k.none_object):
         return run_view(call, plan)
     if kind == 2 and may_write(call, plan):
-        return run_inplace(call, plan)
+        return capture_inplace(call, plan) if recording else run_inplace(call, plan)
     return python_twin(operator, number, first, arguments, count, names, 0)
 
 

@@ -28,6 +28,8 @@ KEY_LIMIT, TENSOR_LIMIT, NUMBER_LIMIT, ITEM_LIMIT = 150, 62, 15, 16
 _TYPES = {"tensor": 40, "parameter": 48, "size": 96, "dtype": 104}
 TENSOR_TYPE, PARAMETER_TYPE, SIZE_TYPE, DTYPE_TYPE = _TYPES.values()
 
+STORAGE_TYPE, RECORDED_TYPE = 56, 408  # the latter is NULL while nothing is recorded
+
 T_STORAGE = layout.slot_offset(TensorBase, "_storage")
 T_SPEC = layout.slot_offset(TensorBase, "_spec")
 T_OFFSET = layout.slot_offset(TensorBase, "_offset")
@@ -89,6 +91,9 @@ def encode_tensor(call: ptr, thing: obj) -> bool_:
     if spec is None or used >= TENSOR_LIMIT:
         return False
     if load_i64(call, LENGTH) > KEY_LIMIT:
+        return False
+    memory = type_of(load_obj(thing, T_STORAGE))  # another thread may be recording it
+    if memory != load_obj(state, STORAGE_TYPE) and memory != load_obj(state, RECORDED_TYPE):
         return False
     push(call, i64(spec) | 1)
     store_ptr(call, TENSORS + used * 8, thing)
