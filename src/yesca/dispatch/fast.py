@@ -91,7 +91,8 @@ class _Fast:
     def refresh(self) -> None:
         """Copy the running thread's flags to where the builtin reads them."""
         state = STATE
-        slow = self.off or state.levels or state.saving or state.inference or state.anomaly
+        slow = (self.off or state.levels or state.saving or state.inference or state.anomaly
+                or state.autocast)
         self.flags.value = (1 if state.grad else 0) | (2 if slow else 0)
         self.thread.value = 0
 

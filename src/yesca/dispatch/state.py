@@ -18,6 +18,7 @@ class _State(threading.local):
         self.saving: list[Any] = []  # pairs of hooks that pack and unpack what the tape keeps
         self.evaluating: Any = None  # under anomaly mode: the node whose derivative runs
         self.levels: list[Any] = []
+        self.autocast: Any = None  # the lower precision while the CPU's autocast is on
 
 
 STATE = _State()
@@ -48,6 +49,13 @@ def set_inference(enabled: bool) -> None:
 def set_anomaly(enabled: bool, check_nan: bool) -> None:
     """Switch anomaly mode on this thread."""
     STATE.anomaly, STATE.check_nan = enabled, check_nan
+    for listener in listeners:
+        listener()
+
+
+def set_autocast(dtype: Any) -> None:
+    """Switch autocast of CPU tensors on, with its lower precision, or off (None)."""
+    STATE.autocast = dtype
     for listener in listeners:
         listener()
 

@@ -279,7 +279,8 @@ def _trace(ops: Any, self: Any) -> Any:
     return ops.sum(ops.diagonal(self))
 
 
-composite("trace(Tensor self) -> Tensor", _trace, doc="The sum of the diagonal of a matrix.")
+composite("trace(Tensor self) -> Tensor", _trace, autocast="float32",
+          doc="The sum of the diagonal of a matrix.")
 
 
 def _fill_diagonal(p: Any, self: Any, fill_value: Any, wrap: bool) -> None:
