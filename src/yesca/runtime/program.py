@@ -325,10 +325,11 @@ class Program:
         stage, refs = self._stage("table", body, first, [first[k] for k in written])
         words, numbers = self._argument_words(0)
         chunk = _grain(stage, 1)
+        cells = refs[len(first) + len(written):]  # of the checks
         pointers = []
         rows = 0
         for entry in entries:
-            every = [*entry, *(entry[k] for k in written)]
+            every = [*entry, *(entry[k] for k in written), *cells]
             count = entry[written[0]].spec.numel
             for start in range(0, count, chunk):
                 for ref in every:
