@@ -185,6 +185,11 @@ def part_lengths(p: Any, size: int, parts: int, wide: DType) -> Any:
                  wide)
 
 
+def window_starts(p: Any, windows: int, stride: int) -> Any:
+    """Where each window along one padded dimension begins."""
+    return table(p, windows, lambda i: i * p.fixed(stride, int64))
+
+
 def window_counts(p: Any, size: int, windows: int, kernel: int, stride: int, padding: int,
                   include_pad: bool, wide: DType) -> Any:
     """How many elements each window along one dimension counts."""
