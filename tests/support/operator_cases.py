@@ -23,6 +23,14 @@ def records(kinds=None):
             if (kinds is None or one.kind in kinds) and one.derived_from is None}
 
 
+def generated(one):
+    """Whether the generated tests call a record: it is no part of another operator, gives a
+    result of its own, and is not one for lists of tensors, which the optimizers' tests call."""
+    only_inplace = one.inplace and not one.function and not one.method
+    return one.kind != "multi" and not only_inplace \
+        and one.name not in operator_samples.INTERNAL
+
+
 class Maker:
     """Makes the tensors of one case.
 
@@ -101,8 +109,6 @@ def cases(one, package, dtype="float32", layout="contiguous", small=False):
     samples = one.samples or operator_samples.SAMPLES.get(one.name)
     if samples is not None:
         return [tuple(case) for case in samples(make)]
-    if one.name in operator_samples.INTERNAL:
-        return None
     if one.kind == "elementwise":
         return _elementwise(one, make, small)
     if one.kind == "reduce":
