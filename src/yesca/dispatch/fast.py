@@ -164,8 +164,9 @@ class _Fast:
         calls.last_plan = None
         made = twin(*args, **options)
         plan = calls.last_plan
-        if plan is not None and plan.record is record:
-            self.enter(key, plan, (*args, *options.values()))
+        given = (*args, *options.values())
+        if plan is not None and _computes(plan, record, _tensors_in(given)):
+            self.enter(key, plan, given)
         return made
 
     def enter(self, key: list[int], plan: Plan, args: tuple[Any, ...]) -> None:
@@ -232,6 +233,31 @@ class _Fast:
             for word, position, kind in one.numbers:
                 words += [word, position, "ifs".index(kind)]
         return words
+
+
+def _tensors_in(values: Any) -> list[Any]:
+    """The tensors among arguments, also inside lists and tuples."""
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, TensorBase):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += _tensors_in(value)
+    return found
+
+
+def _computes(plan: Plan, record: Record, tensors: list[Any]) -> bool:
+    """Whether the plan that ran last is all that a call of the record on these tensors does.
+
+    An index expression with tensors ends in a gather from the tensor itself where its other parts
+    change nothing. A tensor whose value was read (as a size, say) is no operand of the plan.
+    """
+    if plan.operands != len(tensors):
+        return False
+    if plan.record is record:
+        return True
+    return record.name == "getitem" and plan.record.name == "index_at" and all(
+        plan.operand_spec(k) is t._spec for k, t in enumerate(tensors))
 
 
 class SavedChanged(RuntimeError):
