@@ -26,6 +26,10 @@ from .state import STATE, listeners
 
 CAPACITY = 1 << 15
 LIMIT = CAPACITY // 2  # entries; then the table starts anew
+#: Operators whose calls may come down to one plan of another record, on the same tensors.
+INDIRECT = {"getitem": ("index_at",), "reshape": ("view",), "flatten": ("view",),
+            "unflatten": ("view",), "view_as": ("view",), "reshape_as": ("view",),
+            "expand_as": ("expand",)}
 SLOTS, WORDS, RESULTS, OPERANDS = 144, 512, 15, 62
 
 
@@ -162,12 +166,25 @@ class _Fast:
         key = self.pending[:length]
         record, twin = self.operators[number]
         calls.last_plan = None
-        made = twin(*args, **options)
-        plan = calls.last_plan
         given = (*args, *options.values())
+        if record.name in INDIRECT:
+            made = self._in_python(twin, args, options)
+        else:
+            made = twin(*args, **options)
+        plan = calls.last_plan
         if plan is not None and _computes(plan, record, _tensors_in(given)):
             self.enter(key, plan, given)
         return made
+
+    def _in_python(self, twin: Callable[..., Any], args: Any, options: Any) -> Any:
+        """Run a twin whose inner calls shall be seen: none of them takes the builtin path."""
+        before, self.off = self.off, True
+        self.refresh()
+        try:
+            return twin(*args, **options)
+        finally:
+            self.off = before
+            self.refresh()
 
     def enter(self, key: list[int], plan: Plan, args: tuple[Any, ...]) -> None:
         """Put a plan into the table, if the builtin can run it."""
@@ -256,7 +273,7 @@ def _computes(plan: Plan, record: Record, tensors: list[Any]) -> bool:
         return False
     if plan.record is record:
         return True
-    return record.name == "getitem" and plan.record.name == "index_at" and all(
+    return plan.record.name in INDIRECT.get(record.name, ()) and all(
         plan.operand_spec(k) is t._spec for k, t in enumerate(tensors))
 
 
