@@ -130,7 +130,8 @@ def _batch_norm_backward(p: Any, grad_output: Any, input: Any, weight: Any, mean
     if training or wanted:
         def final(along: Expr, plain: Expr) -> tuple[Expr, ...]:
             chosen = [v for v, a in zip((along, plain), output_mask[1:], strict=True) if a]
-            return (*((along, plain) if training else ()), *chosen)
+            count = p.fixed(many, wide)
+            return (*((along / count, plain / count) if training else ()), *chosen)
 
         p.reduce(("sum", "sum"), lambda g, v, m, r: _weighted_sums(g, v, m, r, wide), final,
                  [grad_output, input, *each], dims, [*sums, *wanted])
@@ -141,9 +142,8 @@ def _batch_norm_backward(p: Any, grad_output: Any, input: Any, weight: Any, mean
         g, r = cast(load, wide), cast(r, wide)
         left = [cast(e, wide) for e in rest]
         if training:
-            count = p.fixed(many, wide)
             unit = (cast(v, wide) - cast(m, wide)) * r
-            g = g - left.pop(0) * unit / count - left.pop(0) / count
+            g = g - left.pop(0) * unit - left.pop(0)
         g = g * r
         return g * left[0] if left else g
 
@@ -355,13 +355,14 @@ def _group_input(p: Any, g: Any, x: Any, each: list[Any], w: list[Any], made: An
         own = cast(load, wide) * cast(rest[0], wide) if rest else load
         return _weighted_sums(own, v, m, r, wide)
 
-    p.reduce(("sum", "sum"), before, lambda *s: s, [g, x, *each, *w], (2, 3), sums)
+    p.reduce(("sum", "sum"), before, lambda *s: tuple(v / p.fixed(many, wide) for v in s),
+             [g, x, *each, *w], (2, 3), sums)
 
     def body(load: Expr, v: Expr, m: Expr, r: Expr, along: Expr, plain: Expr, *rest: Expr) -> Expr:
-        own, r, count = cast(load, wide), cast(r, wide), p.fixed(many, wide)
+        own, r = cast(load, wide), cast(r, wide)
         own = own * cast(rest[0], wide) if rest else own
         unit = (cast(v, wide) - cast(m, wide)) * r
-        return (own - along * unit / count - plain / count) * r
+        return (own - along * unit - plain) * r
 
     p.flat(body, [g, x, *each, *(_per_group(s) for s in sums), *w], [made])
 

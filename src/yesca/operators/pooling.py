@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.dtypes import FLOATING, bool_, int64
+from ..core.dtypes import FLOATING, bool_, int32, int64
 from ..core.spec import contiguous_strides, spec
 from ..loops.ir import Expr, cast, const, fold, load
 from ..loops.scalar import idiv, isnan, maximum, where
@@ -104,7 +104,7 @@ def _largest_place(p: Any, x: Any, steps: list[Sizes], unit: Sizes, begin: Expr,
                    ) -> tuple[Expr, Expr]:
     """The largest value and its place: the first of equal ones, a NaN before all."""
     dtype = x.spec.dtype
-    best, found = const(spans.lowest(dtype), dtype), first
+    best, found = const(spans.lowest(dtype), dtype), cast(first - begin, int32)
     for place in steps:
         value = spans.at(0, x, p, place)
         better = value > best
@@ -112,8 +112,8 @@ def _largest_place(p: Any, x: Any, steps: list[Sizes], unit: Sizes, begin: Expr,
             better = better | isnan(value)
         step = sum(a * u for a, u in zip(place, unit, strict=True))
         best = where(better, value, best)
-        found = where(better, begin + p.fixed(step, int64), found)
-    return best, found
+        found = where(better, p.fixed(step, int32), found)
+    return best, begin + cast(found, int64)
 
 
 def _by_dimensions(p: Any, x: Any, shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes,
