@@ -116,7 +116,7 @@ def cases(one, package, dtype="float32", layout="contiguous", small=False):
     return _single(one, make)
 
 
-def _filled(one, make, shapes):
+def filled(one, make, shapes):
     """A case from the shapes of the tensor arguments; "n" stands for a number."""
     given = iter(shapes)
     values = []
@@ -143,16 +143,16 @@ def _elementwise(one, make, small):
     if any(p.required and p.type not in ("Tensor", "Scalar", "float")
            for p in one.schema.parameters):
         return None
-    found = [_filled(one, make, [(3, 4)] * count), _filled(one, make, [()] * count)]
+    found = [filled(one, make, [(3, 4)] * count), filled(one, make, [()] * count)]
     if not small:
-        found.append(_filled(one, make, [(0, 3)] * count))
-        found.append(_filled(one, make, [(2, 67)] * count))
+        found.append(filled(one, make, [(0, 3)] * count))
+        found.append(filled(one, make, [(2, 67)] * count))
     if count > 1:
-        found.append(_filled(one, make, [(2, 1, 3), (4, 1), (3,)][:count]))
-        found.append(_filled(one, make, [(5,), (), ()][:count]))
+        found.append(filled(one, make, [(2, 1, 3), (4, 1), (3,)][:count]))
+        found.append(filled(one, make, [(5,), (), ()][:count]))
     last = one.schema.parameters[1].name if count > 1 else ""
     if count == 2 and last in one.numbers:
-        found.append(_filled(one, make, [(2, 3), "n"]))
+        found.append(filled(one, make, [(2, 3), "n"]))
     return found
 
 
