@@ -45,6 +45,12 @@ def recordable(call: ptr, plan: ptr) -> bool_:
 
 
 @unit.function
+def runs_alone(plan: ptr) -> bool_:
+    """Whether a call would be run at once, with nothing recorded before it."""
+    return load_i64(plan, 64) != 0 and load_i64(load_ptr(k.state, TAPE), CALLS * 8) == 0
+
+
+@unit.function
 def enter(tape: ptr, storage: obj) -> i64:
     """Give a storage the next number; -1 with an error set where memory ran out."""
     number = load_i64(tape, COUNT * 8)
