@@ -27,8 +27,9 @@ def test_einsum(equation):
 
 @pytest.mark.parametrize("equation, shapes", [
     ("...ij,...jk", [(2, 3, 4), (4, 5)]), ("...ij->ij...", [(2, 3, 4)]), ("i...->...", [(2, 3)]),
-    ("ii", [(3, 3)]), ("ii->i", [(3, 3)]), ("ijj->ij", [(2, 3, 3)]), ("iij,j->i", [(2, 2, 3), (3,)]),
-    (",ij->ij", [(), (2, 3)]), ("ij,ij->ij", [(1, 3), (2, 3)]), ("ij,jk->ik", [(0, 3), (3, 2)]),
+    ("ii", [(3, 3)]), ("ii->i", [(3, 3)]), ("ijj->ij", [(2, 3, 3)]),
+    ("iij,j->i", [(2, 2, 3), (3,)]), (",ij->ij", [(), (2, 3)]), ("ij,ij->ij", [(1, 3), (2, 3)]),
+    ("ij,jk->ik", [(0, 3), (3, 2)]),
 ])
 def test_einsum_diagonals_ellipses_and_ones(equation, shapes):
     arrays = [values(s, k) for k, s in enumerate(shapes)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import warnings
 from collections import OrderedDict
@@ -15,6 +14,7 @@ from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS
 from ..dispatch.state import STATE, set_grad
 from .inplace import OwnNode, gradient_edge, rebase
+from .once import once_differentiable
 from .saved import FREED, changed, reopen, save
 
 
@@ -60,8 +60,9 @@ class HandleMethods:
         """Per tensor argument: the node that computed it and which of its results it was."""
         from .handle import handle
 
-        return tuple((None, 0) if edge is None else (handle(edge), port)
-                     for edge, port in zip(self.node._edges, self.node._ports, strict=True))
+        edges, ports = self.node._edges, self.node._ports
+        return tuple([(None, 0) if k is None or edges[k] is None else (handle(edges[k]), ports[k])
+                      for k in self.node.shown()])
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -69,7 +70,7 @@ class HandleMethods:
         extra = self.node.extra
         if extra.metadata is None:
             extra.metadata = {}
-        return extra.metadata  # type: ignore[no-any-return]
+        return extra.metadata
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         """Call `hook(grad_inputs, grad_outputs)` after this node's derivative ran."""
@@ -86,7 +87,7 @@ class HandleMethods:
         return register(getattr(extra, kind), hook)
 
     def _sequence_nr(self) -> int:
-        return self.node._sequence  # type: ignore[no-any-return]
+        return self.node._sequence
 
 
 class FunctionNode(FunctionCtx, HandleMethods, OwnNode):
@@ -260,7 +261,7 @@ def _user_backward(function: Any) -> Callable[..., Any]:
     if backward is not Function.backward and vjp is not Function.vjp:
         raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not "
                            "allowed. You should only implement one of them.")
-    return backward if vjp is Function.vjp else vjp  # type: ignore[no-any-return]
+    return backward if vjp is Function.vjp else vjp
 
 
 # ---- forward ---------------------------------------------------------------------------------
@@ -286,7 +287,7 @@ def _run(function: Any, args: tuple[Any, ...], separate: bool) -> Any:
 
 def _new_node(function: Any, args: tuple[Any, ...]) -> FunctionNode:
     tensors = [a for a in args if isinstance(a, TensorBase)]
-    edges = tuple([gradient_edge(t) if t.requires_grad else None for t in tensors])  # type: ignore[attr-defined]
+    edges = tuple([gradient_edge(t) if t._requires_grad else None for t in tensors])
     node: FunctionNode = function._backward_cls(edges, tuple([t._output_nr for t in tensors]))
     node._tensors = tuple([isinstance(a, TensorBase) for a in args])
     node.needs_input_grad = tuple([t and a._requires_grad
@@ -483,49 +484,6 @@ class InplaceFunction(Function):
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
         self.inplace = inplace
-
-
-def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a `backward` that is itself no differentiable code.
-
-    It runs off the tape; differentiating through its results raises an error.
-    """
-
-    @functools.wraps(fn)
-    def wrapper(ctx: Any, *args: Any) -> Any:
-        before = STATE.grad
-        set_grad(False)
-        try:
-            outputs = fn(ctx, *args)
-        finally:
-            set_grad(before)
-        if not before or not any(isinstance(a, TensorBase) and a._requires_grad for a in args):
-            return outputs
-        many = outputs if isinstance(outputs, tuple) else (outputs,)
-        sources = [a for a in args if isinstance(a, TensorBase) and a._requires_grad]
-        made = tuple([_barred(o, sources) if isinstance(o, TensorBase) else o for o in many])
-        return made if isinstance(outputs, tuple) else made[0]
-
-    return wrapper
-
-
-class _Error(OwnNode):
-    """Stands where a second derivative would begin."""
-
-    __slots__ = ()
-    _label = "Error"
-
-    def apply(self, grads: list[Any]) -> list[Any]:
-        raise RuntimeError("trying to differentiate twice a function that was marked with "
-                           "@once_differentiable")
-
-
-def _barred(tensor: Any, sources: list[Any]) -> Any:
-    made = tensor.detach()
-    made._node = _Error(tuple([gradient_edge(s) for s in sources]),
-                        tuple([s._output_nr for s in sources]))
-    made._requires_grad = True
-    return made
 
 
 def traceable(fn_cls: Any) -> Any:

@@ -19,7 +19,11 @@ def _load_memory(nbytes: int) -> tuple[int, object]:
     raise RuntimeError("yesca.runtime.memory is not set up: no memory can be allocated")
 
 
-wrap: Callable[..., Any] | None = None
-record_node: Callable[..., Any] | None = None
+def _not_loaded(*_: Any) -> Any:
+    raise RuntimeError("yesca._tensor is not loaded: no tensor can be made")
+
+
+wrap: Callable[..., Any] = _not_loaded
+record_node: Callable[..., Any] = _not_loaded
 capture: Callable[..., Any] | None = None
 allocate: Callable[[int], tuple[int, object]] = _load_memory

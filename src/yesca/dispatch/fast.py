@@ -38,6 +38,7 @@ class _Fast:
     plans: list[Any] = field(default_factory=list)
     operators: list[tuple[Record, Callable[..., Any]]] = field(default_factory=list)
     entries: int = 0
+    off: bool = False  # every call takes the Python path (refresh() makes a change known)
     recorder: Any = None  # whose tape the builtin writes
 
     def __post_init__(self) -> None:
@@ -68,7 +69,8 @@ class _Fast:
             fastkey.STORAGE_TYPE: UntypedStorage, fastrun.VERSION_TYPE: Version,
             fastrun.NODE_TYPE: self.types["node"], fastrun.SAVED_TYPE: Saved,
             fastrun.EXTRA_TYPE: Extra, fastrun.CPU: CPU, fastrun.ZERO: 0, fastrun.EMPTY: (),
-            fastrun.FAIL: _fail, fastrun.CHANGED: raise_changed, fastcall.LEARN: self.learn, fastcall.REFRESH: self.refresh,
+            fastrun.FAIL: _fail, fastrun.CHANGED: raise_changed,
+            fastcall.LEARN: self.learn, fastcall.REFRESH: self.refresh,
         }
         for place, word in words.items():
             self.write(place, word)
@@ -92,17 +94,9 @@ class _Fast:
     def refresh(self) -> None:
         """Copy the running thread's flags to where the builtin reads them."""
         state = STATE
-        slow = state.levels or state.saving or state.inference or state.anomaly
-        recorder = state.recorder
-        if recorder is not self.recorder:
-            self.recorder = recorder
-            tape = None if recorder is None else recorder.tape
-            self.write(self.tape_place, 0 if tape is None else tape.address)
-            self.write(self.key.RECORDED_TYPE, 0 if tape is None else id(tape.storage_class))
-        if recorder is not None and recorder.running:
-            slow = True  # for another thread; this one waits for it in Python
-        self.flags.value = ((1 if state.grad else 0) | (2 if slow else 0)
-                            | (0 if recorder is None else 4))
+        slow = (self.off or state.levels or state.saving or state.inference or state.anomaly
+                or state.autocast)
+        self.flags.value = (1 if state.grad else 0) | (2 if slow else 0)
         self.thread.value = 0
 
     # ---- operators -----------------------------------------------------------------------
@@ -208,8 +202,9 @@ class _Fast:
         saved = plan.saves(mask) if plan.differentiable and mask else ()
         slow = any(one.total > one.grain for one in plan.launches)
         offset = plan.view[1] if plan.view is not None else int(slow)
-        words = [2 if plan.inplace else int(plan.view is not None), plan.operands, len(plan.results),
-                 len(plan.temporaries), len(plan.launches), int(plan.differentiable), offset,
+        kind = 2 if plan.inplace else int(plan.view is not None)
+        words = [kind, plan.operands, len(plan.results), len(plan.temporaries),
+                 len(plan.launches), int(plan.differentiable), offset,
                  id(plan), plan.checks, len(saved), len(plan.writes)]
         words += [plan.operand_spec(k).dtype.itemsize for k in range(plan.operands)]
         for k, spec in enumerate(plan.results):

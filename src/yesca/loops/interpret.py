@@ -2,22 +2,20 @@
 
 `evaluate(stage, arrays, arguments)` takes one array per buffer, broadcast to the domain (for a
 rows stage the last axis is the inner one; buffers that do not vary along it have size 1 there)
-and gives one array per store, in the dtype of the buffer stored to. Half types are computed as
-the IR says: the casts are in the expressions.
+and gives one array per store, in the dtype of the buffer stored to. In place of an array there
+may be a function that reads memory: it gets the offsets of a load (None without) and gives
+values. Half types are computed as the IR says: the casts are in the expressions.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.dtypes import BOOL, FLOATING, DType, bfloat16
 from .exact import fma
 from .ir import Expr, Stage, walk
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def numpy_dtype(dtype: DType) -> Any:
@@ -55,16 +53,17 @@ def evaluate(stage: Stage, arrays: Sequence[Any], arguments: Sequence[Any] = (),
     """The values of the stage's stores."""
     import numpy as np
 
-    shape = domain or np.broadcast_shapes(*(np.shape(a) for a in arrays))
+    shape = np.broadcast_shapes(*(np.shape(a) for a in arrays)) if domain is None else domain
     values: dict[Expr, Any] = {}
     with np.errstate(all="ignore"):
         for node in walk(*stage.roots()):
-            values[node] = _node(node, [values[a] for a in node.args], arrays, arguments, shape)
+            values[node] = _node(node, [values[a] for a in node.args], arrays, arguments, shape,
+                                 stage.kind)
     return [convert(values[s.value], stage.buffers[s.buffer].dtype) for s in stage.stores]
 
 
 def _node(node: Expr, args: list[Any], arrays: Sequence[Any], arguments: Sequence[Any],
-          shape: tuple[int, ...]) -> Any:
+          shape: tuple[int, ...], kind: str = "flat") -> Any:
     import numpy as np
 
     if node.op == "const":
@@ -72,14 +71,17 @@ def _node(node: Expr, args: list[Any], arrays: Sequence[Any], arguments: Sequenc
     if node.op == "argument":
         return convert(arguments[node.attr], node.dtype)
     if node.op == "load":
+        source = arrays[node.attr]
+        if callable(source):
+            return source(args[0] if args else None)
         if args:
-            flat = np.asarray(arrays[node.attr]).reshape(-1)
-            return flat[np.asarray(args[0], np.int64)]
-        return np.asarray(arrays[node.attr])
+            return np.asarray(source).reshape(-1)[np.asarray(args[0], np.int64)]
+        return np.asarray(source)
     if node.op == "coord":
         if node.attr == "inner":
             return np.arange(shape[-1], dtype=np.int64)
-        return np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
+        points = (*shape[:-1], 1) if kind == "rows" else shape  # of a rows stage: its rows
+        return np.arange(math.prod(points), dtype=np.int64).reshape(points)
     if node.op == "fold":
         return _fold(node.attr, np.broadcast_to(args[0], np.broadcast_shapes(
             np.shape(args[0]), (shape[-1],))))
@@ -144,7 +146,36 @@ def _elementary() -> dict[str, Callable[..., Any]]:
     return {
         "erf": through(math.erf), "erfc": through(math.erfc),
         "lgamma": through(guarded(math.lgamma)),
+        "erfinv": through(guarded(_erfinv)), "digamma": through(guarded(_digamma)),
     }
+
+
+def _erfinv(x: float) -> float:
+    """The inverse of erf: from the normal distribution's quantile, then Newton's steps."""
+    from statistics import NormalDist
+
+    if abs(x) == 1.0:
+        return math.copysign(math.inf, x)
+    y = NormalDist().inv_cdf((x + 1.0) / 2.0) / math.sqrt(2.0)
+    for _ in range(2):
+        y -= (math.erf(y) - x) * math.sqrt(math.pi) / 2.0 * math.exp(y * y)
+    return y
+
+
+def _digamma(x: float) -> float:
+    """The asymptotic series at x + 10 or more, and the recurrence down from there."""
+    if x <= 0.0 and x == math.floor(x):
+        return math.nan if x else -math.inf
+    if x < 0.0:
+        return _digamma(1.0 - x) - math.pi / math.tan(math.pi * x)
+    below = 0.0
+    while x < 10.0:
+        below += 1.0 / x
+        x += 1.0
+    square = 1.0 / (x * x)
+    series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (
+        1 / 240 - square * (1 / 132 - square * 691 / 32760)))))
+    return math.log(x) - 0.5 / x - series - below
 
 
 class _Operators(dict):  # type: ignore[type-arg]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..core.dtypes import DType, bool_
 from ..loops.ir import Expr, const
 from ..loops.scalar import absolute, erf, exp, expm1, log1p, maximum, minimum, tanh, where
 from .kinds import composite, elementwise
@@ -20,7 +21,16 @@ def _zero(x: Expr) -> Expr:
     return const(0, x.dtype)
 
 
+def _no_truths(message: str) -> Any:
+    def rule(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
+        if promoted is bool_:
+            raise RuntimeError(message)
+        return promoted, promoted
+    return rule
+
+
 relu = elementwise("relu(Tensor self) -> Tensor", lambda x: where(x <= 0, _zero(x), x), out=False,
+                   dtype=_no_truths("Boolean inputs not supported for relu"),
                    backward={"self": lambda grad, result: where(result <= 0.0, 0.0, grad)},
                    doc="max(self, 0); NaN stays.")
 relu6 = composite("relu6(Tensor self, bool inplace=False) -> Tensor",
@@ -62,13 +72,16 @@ def _gelu_grad(grad: Expr, self: Expr, approximate: str) -> Expr:
 
 
 gelu = elementwise("gelu(Tensor self, *, str approximate='none') -> Tensor", _gelu,
+                   takes="f", kernel="GeluKernelImpl",
                    backward={"self": _gelu_grad}, method=False,
                    doc="self times the normal distribution's cumulative function.")
 _silu = elementwise("_silu(Tensor self) -> Tensor", lambda x: x / (exp(-x) + 1.0),
+                   takes="f",
                     backward={"self": lambda grad, self: grad * (sigmoid_of(self) * (
                         self * (1.0 - sigmoid_of(self)) + 1.0))}, method=False,
                     node_name="SiluBackward0")
 _mish = elementwise("_mish(Tensor self) -> Tensor", lambda x: x * tanh(_soft(x)),
+                   takes="f",
                     backward="derive", method=False, node_name="MishBackward0")
 
 
@@ -79,7 +92,8 @@ def _soft(x: Expr) -> Expr:
 
 _leaky = elementwise(
     "_leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
-    lambda x, slope: where(x > 0, x, x * slope), method=False, node_name="LeakyReluBackward0",
+    lambda x, slope: where(x > 0, x, x * slope), takes="f", method=False,
+    node_name="LeakyReluBackward0",
     backward={"self": lambda grad, self, negative_slope: where(
         self > 0, grad, grad * negative_slope)})
 
@@ -95,7 +109,8 @@ def _elu_grad(grad: Expr, self: Expr, alpha: Any, scale: Any, input_scale: Any) 
 
 _elu = elementwise(
     "_elu_scaled(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
-    _elu_body, method=False, node_name="EluBackward0", backward={"self": _elu_grad})
+    _elu_body, takes="f", kernel="elu_cpu", method=False, node_name="EluBackward0",
+    backward={"self": _elu_grad})
 composite("_elu(Tensor self, Scalar alpha=1.0) -> Tensor",
           lambda ops, self, alpha: ops._elu_scaled(self, alpha, 1, 1), method=False)
 composite("_elu_(Tensor self, Scalar alpha=1.0) -> Tensor",
@@ -122,47 +137,48 @@ def _softplus_grad(grad: Expr, self: Expr, beta: Any, threshold: Any) -> Expr:
 
 softplus = elementwise(
     "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", _softplus,
-    backward={"self": _softplus_grad}, inplace=False, method=False,
+    backward={"self": _softplus_grad}, inplace=False, takes="f", method=False,
     doc="log(1 + e ** (beta * self)) / beta; self itself above the threshold.")
 _hardtanh = elementwise(
     "_hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
     lambda x, low, high: where(x < low, low, where(x > high, high, x)), method=False,
-    node_name="HardtanhBackward0",
+    dtype=_no_truths("Bool inputs not supported for hardtanh"), node_name="HardtanhBackward0",
     backward={"self": lambda grad, self, min_val, max_val: where(
         (self <= min_val) | (self >= max_val), 0.0, grad)})
 _hardsigmoid = elementwise(
     "_hardsigmoid(Tensor self) -> Tensor",
-    lambda x: minimum(maximum(x + 3.0, 0.0), 6.0) / 6.0, method=False,
+    lambda x: minimum(maximum(x + 3.0, 0.0), 6.0) / 6.0, takes="f", method=False,
     node_name="HardsigmoidBackward0",
     backward={"self": lambda grad, self: where(
         (self > -3.0) & (self < 3.0), grad * (1.0 / 6.0), 0.0)})
 _hardswish = elementwise(
     "_hardswish(Tensor self) -> Tensor",
-    lambda x: x * minimum(maximum(x + 3.0, 0.0), 6.0) / 6.0, method=False,
+    lambda x: x * minimum(maximum(x + 3.0, 0.0), 6.0) / 6.0, takes="f", method=False,
     node_name="HardswishBackward0",
     backward={"self": lambda grad, self: where(
         self <= -3.0, 0.0, where(self >= 3.0, grad, grad * (self / 3.0 + 0.5)))})
 hardshrink = elementwise(
     "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
-    lambda x, lambd: where((x >= -lambd) & (x <= lambd), 0.0, x), inplace=False,
+    lambda x, lambd: where((x >= -lambd) & (x <= lambd), 0.0, x), takes="f", inplace=False,
     backward={"self": lambda grad, self, lambd: where(
         (self >= -lambd) & (self <= lambd), 0.0, grad)},
     doc="0 within lambd of 0, else self.")
 softshrink = elementwise(
     "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
     lambda x, lambd: where(x > lambd, x - lambd, where(x < -lambd, x + lambd, x * 0.0)),
-    inplace=False, method=False,
+    inplace=False, takes="f", kernel="softshrink_check", method=False,
     backward={"self": lambda grad, self, lambd: where(
         (self >= -lambd) & (self <= lambd), 0.0, grad)},
     doc="Shrunk towards 0 by lambd.")
 _threshold = elementwise(
     "_threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
-    lambda x, threshold, value: where(x <= threshold, value, x), method=False,
+    lambda x, threshold, value: where(x <= threshold, value, x), takes="if", method=False,
     node_name="ThresholdBackward0",
     backward={"self": lambda grad, self, threshold: where(self <= threshold, 0.0, grad)})
 logsigmoid = elementwise(
     "logsigmoid(Tensor self) -> Tensor", lambda x: minimum(x, 0.0) - log1p(exp(-absolute(x))),
-    inplace=False, method=False, node_name="LogSigmoidBackward0",
+    inplace=False, takes="f", kernel="log_sigmoid_cpu", method=False,
+    node_name="LogSigmoidBackward0",
     backward={"self": lambda grad, self: grad * (1.0 - sigmoid_of(self))},
     doc="log(sigmoid(self)).")
 softsign = composite("softsign(Tensor self) -> Tensor",
@@ -183,7 +199,7 @@ for _name, _parameters in (
 
 prelu_kernel = elementwise(
     "prelu_kernel(Tensor self, Tensor weight) -> Tensor",
-    lambda x, w: where(x > 0, x, x * w), inplace=False, method=False,
+    lambda x, w: where(x > 0, x, x * w), takes="f", kernel="prelu_cpu", inplace=False, method=False,
     backward={"self": lambda grad, self, weight: where(self > 0, grad, grad * weight),
               "weight": lambda grad, self: where(self > 0, 0.0, grad * self)})
 
@@ -203,7 +219,8 @@ def _prelu(ops: Any, self: Any, weight: Any) -> Any:
     return ops.prelu_kernel(self, ops.reshape(weight, tuple(shape)))
 
 
-composite("prelu(Tensor self, Tensor weight) -> Tensor", _prelu,
+composite("prelu(Tensor self, Tensor weight) -> Tensor", _prelu, autocast="lower",
+          samples=lambda make: [(make(3, 4), make(1)), (make(2, 3, 4), make(3))],
           doc="self where positive, else weight * self; one weight a channel or one in all.")
 
 
@@ -218,4 +235,5 @@ def _glu(ops: Any, self: Any, dim: int) -> Any:
 
 
 composite("glu(Tensor self, int dim=-1) -> Tensor", _glu, method=False,
+          samples=lambda make: [(make(3, 4),), (make(2, 3), 0)],
           doc="The first half times the sigmoid of the second.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import BOOL, FLOATING, DType, bool_
+from ..core.dtypes import BOOL, FLOATING, DType, bool_, int64
 from ..loops.ir import Expr, const
 from ..loops.scalar import (
     absolute, cast, ceil, copysign, floor, fma, fmod, idiv, irem, isnan, log, maximum, minimum,
@@ -54,6 +54,8 @@ def _quotient_rule(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DTy
 
     if values[2] is None and promoted.category < FLOATING:
         promoted = default_for(FLOATING)
+    if promoted is bool_:
+        raise NotImplementedError(f'"div_{values[2]}_cpu" not implemented for \'Bool\'')
     if values[2] not in (None, "trunc", "floor"):
         raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' but "
                            f"found '{values[2]}'")
@@ -86,15 +88,28 @@ def floor_quotient(x: Expr, y: Expr) -> Expr:
 
 div = elementwise(
     "div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor", _quotient,
-    dtype=_quotient_rule, aliases=("divide", "true_divide"),
+    dtype=_quotient_rule, domain={"other": (0.5, 3.0)}, aliases=("divide", "true_divide"),
     backward={
         "self": lambda grad, other, rounding_mode:
             grad / other if rounding_mode is None else 0,
         "other": lambda grad, self, other, rounding_mode:
             -grad * ((self / other) / other) if rounding_mode is None else 0},
     doc="self / other; rounding_mode 'trunc' or 'floor' rounds the quotient.")
+
+
+def no_derivative(name: str) -> Any:
+    """The formula of an operator that PyTorch refuses to differentiate, when it is asked to."""
+    def formula(grad: Expr) -> Expr:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+    return formula
+
+
 floor_divide = elementwise(
-    "floor_divide(Tensor self, Tensor other) -> Tensor", floor_quotient, backward={},
+    "floor_divide(Tensor self, Tensor other) -> Tensor", floor_quotient, takes="if",
+    kernel="div_floor_cpu",
+    backward=dict.fromkeys(("self", "other"), no_derivative("floor_divide")),
+    node_name="NotImplemented",
+    domain={"other": (0.5, 3.0)},
     doc="self / other rounded down.")
 
 
@@ -108,12 +123,14 @@ def floor_remainder(x: Expr, y: Expr) -> Expr:
 
 remainder = elementwise(
     "remainder(Tensor self, Tensor other) -> Tensor", floor_remainder,
+    takes="if", domain={"other": (0.7, 3.0)},
     backward={"self": lambda grad: grad,
               "other": lambda grad, self, other: -grad * floor_quotient(self, other)},
     doc="self modulo other, with the sign of other.")
 fmod_ = elementwise(
     "fmod(Tensor self, Tensor other) -> Tensor",
-    lambda x, y: fmod(x, y) if _floating(x) else irem(x, y),
+    lambda x, y: fmod(x, y) if _floating(x) else irem(x, y), domain={"other": (0.7, 3.0)},
+    takes="if",
     backward={"self": lambda grad: grad,
               "other": lambda grad, self, other: -grad * trunc(self / other)},
     doc="The remainder of the division rounded to zero; it has the sign of self.")
@@ -144,6 +161,7 @@ def sign_of(x: Expr) -> Expr:
 
 
 abs_ = elementwise("abs(Tensor self) -> Tensor", absolute, aliases=("absolute",),
+                   takes="if",
                    backward={"self": lambda grad, self: grad * sign_of(self)}, doc="|self|.")
 sign = elementwise("sign(Tensor self) -> Tensor", sign_of, aliases=("sgn",),
                    backward={"self": lambda grad: 0}, doc="-1, 0 or 1.")
@@ -152,18 +170,23 @@ signbit = elementwise("signbit(Tensor self) -> Tensor",
                       dtype="compare", inplace=False, doc="Whether the sign bit is set.")
 copysign_ = elementwise("copysign(Tensor self, Tensor other) -> Tensor", copysign, dtype="float",
                         backward={"self": lambda grad, self, result:
-                                  where(self.eq(0), 0.0, grad * (result / self))},
+                                  where(self.eq(0), 0.0, grad * (result / self)),
+                                  "other": lambda grad: 0},
                         doc="self with the sign of other.")
 square = elementwise("square(Tensor self) -> Tensor", lambda x: x * x, node_name="PowBackward0",
+                     dtype=lambda promoted, values: (int64, int64) if promoted is bool_
+                     else (promoted, promoted),
                      backward={"self": lambda grad, self: grad * (self * 2)}, doc="self ** 2.")
-sqrt_ = elementwise("sqrt(Tensor self) -> Tensor", sqrt, dtype="float",
+sqrt_ = elementwise("sqrt(Tensor self) -> Tensor", sqrt, dtype="float", domain=(0.2, 4.0),
                     backward={"self": lambda grad, result: grad / (result * 2.0)},
                     doc="The square root.")
 rsqrt = elementwise("rsqrt(Tensor self) -> Tensor", lambda x: 1.0 / sqrt(x), dtype="float",
+                    domain=(0.2, 4.0),
                     backward={"self": lambda grad, result:
                               grad * -0.5 * result * result * result},
                     doc="1 / sqrt(self).")
 reciprocal = elementwise("reciprocal(Tensor self) -> Tensor", lambda x: 1.0 / x, dtype="float",
+                         domain=(0.5, 3.0),
                          backward={"self": lambda grad, result: -grad * (result * result)},
                          doc="1 / self.")
 
@@ -184,9 +207,11 @@ def _power_exponent_grad(grad: Expr, self: Expr, exponent: Expr, result: Expr) -
 
 
 pow_tensor = elementwise(
-    "pow_general(Tensor self, Tensor exponent) -> Tensor", _power, node_name="PowBackward0",
+    "pow_general(Tensor self, Tensor exponent) -> Tensor", _power, takes="if", kernel="pow",
+    node_name="PowBackward0",
     backward={"self": _power_base_grad, "exponent": _power_exponent_grad}, method=False,
-    out=False)
+    out=False, domain={"self": (0.3, 3.0), "exponent": (0.0, 3.0)},
+    numbers=("exponent",))
 
 
 def _fixed_power(x: Expr, exponent: float) -> Expr:
@@ -219,7 +244,9 @@ def _fixed_power_any(x: Expr, exponent: float) -> Expr:
 
 pow_fixed = elementwise(
     "pow_fixed(Tensor self, any exponent) -> Tensor", _fixed_power, node_name="PowBackward0",
-    backward={"self": _fixed_power_grad}, method=False, out=False)
+    backward={"self": _fixed_power_grad}, method=False, out=False,
+    samples=lambda make: [(make(3, 4), 2), (make(2, 3), 3), (make(5, low=0.5, high=3), 1),
+                          (make(), 0)])
 
 _PLAIN_EXPONENTS = (0, 1, 2, 3, 0.5, -0.5, -1, -2)
 
@@ -237,6 +264,10 @@ def _pow(ops: Any, self: Any, exponent: Any) -> Any:
 
 
 pow_ = composite("pow(Tensor self, Tensor exponent) -> Tensor", _pow, inplace=True, out=True,
+                 samples=lambda make: [(make(3, 4), 2), (make(2, 3, low=0.3), 0.7 if
+                                       make.dtype.startswith(("f", "b")) else 5),
+                                       (make(2, 3, low=0.3), make(3, low=0.2)),
+                                       (make(low=0.5), make(2, low=0.2))],
                  doc="self ** exponent.")
 
 
@@ -247,11 +278,15 @@ def _rounding(function: Any) -> Any:
 
 
 floor_ = elementwise("floor(Tensor self) -> Tensor", _rounding(floor),
-                     backward={"self": lambda grad: 0}, doc="Rounded down.")
+                     takes="if",
+                     kernel="floor_vml_cpu", backward={"self": lambda grad: 0}, doc="Rounded down.")
 ceil_ = elementwise("ceil(Tensor self) -> Tensor", _rounding(ceil),
-                    backward={"self": lambda grad: 0}, doc="Rounded up.")
+                    takes="if",
+                     kernel="ceil_vml_cpu", backward={"self": lambda grad: 0}, doc="Rounded up.")
 trunc_ = elementwise("trunc(Tensor self) -> Tensor", _rounding(trunc), aliases=("fix",),
-                     backward={"self": lambda grad: 0}, doc="Rounded to zero.")
+                     takes="if",
+                     kernel="trunc_vml_cpu", backward={"self": lambda grad: 0},
+                     doc="Rounded to zero.")
 
 
 def _round(x: Expr, decimals: int) -> Expr:
@@ -265,8 +300,11 @@ def _round(x: Expr, decimals: int) -> Expr:
 
 
 round_ = elementwise("round(Tensor self, *, int decimals=0) -> Tensor", _round,
-                     backward={"self": lambda grad: 0}, doc="Rounded to nearest, ties to even.")
+                     takes="if",
+                     kernel="round_vml_cpu", backward={"self": lambda grad: 0},
+                     doc="Rounded to nearest, ties to even.")
 frac = elementwise("frac(Tensor self) -> Tensor", lambda x: x - trunc(x),
+                   takes="f",
                    backward={"self": lambda grad: grad}, doc="self - trunc(self).")
 
 
@@ -281,26 +319,26 @@ def _half_ties(beats: str) -> Any:
 
 _larger, _smaller = _half_ties("gt"), _half_ties("lt")
 maximum_ = elementwise(
-    "maximum(Tensor self, Tensor other) -> Tensor", maximum, inplace=False,
+    "maximum(Tensor self, Tensor other) -> Tensor", maximum, inplace=False, numbers=(),
     backward={"self": lambda grad, self, other: _larger(grad, self, other),
               "other": lambda grad, self, other: _larger(grad, other, self)},
     doc="The larger of two; a NaN wins.")
 minimum_ = elementwise(
-    "minimum(Tensor self, Tensor other) -> Tensor", minimum, inplace=False,
+    "minimum(Tensor self, Tensor other) -> Tensor", minimum, inplace=False, numbers=(),
     backward={"self": lambda grad, self, other: _smaller(grad, self, other),
               "other": lambda grad, self, other: _smaller(grad, other, self)},
     doc="The smaller of two; a NaN wins.")
 fmax = elementwise(
     "fmax(Tensor self, Tensor other) -> Tensor",
     lambda x, y: where(isnan(x), y, where(isnan(y), x, maximum(x, y))) if _floating(x)
-    else maximum(x, y), inplace=False,
+    else maximum(x, y), inplace=False, numbers=(),
     backward={"self": lambda grad, self, other: where((self >= other) | isnan(other), grad, 0.0),
               "other": lambda grad, self, other: where((self >= other) | isnan(other), 0.0, grad)},
     doc="The larger of two; a number wins over NaN.")
 fmin = elementwise(
     "fmin(Tensor self, Tensor other) -> Tensor",
     lambda x, y: where(isnan(x), y, where(isnan(y), x, minimum(x, y))) if _floating(x)
-    else minimum(x, y), inplace=False,
+    else minimum(x, y), inplace=False, numbers=(),
     backward={"self": lambda grad, self, other: where((self <= other) | isnan(other), grad, 0.0),
               "other": lambda grad, self, other: where((self <= other) | isnan(other), 0.0, grad)},
     doc="The smaller of two; a number wins over NaN.")
@@ -329,6 +367,9 @@ def _inside(self: Expr, low: Any, high: Any) -> Expr | None:
 
 clamp = elementwise(
     "clamp(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", _clamped,
+    numbers=("min", "max"), takes="if", kernel="clamp_scalar_cpu",
+    samples=lambda make: [(make(3, 4), -1, 1), (make(3, 4), None, 1), (make(3), make(3)),
+                          (make(2, 3), make(3, high=0), make(2, 1, low=0)), (make(0, 2), 1)],
     aliases=("clip",),
     backward={"self": lambda grad, self, min, max: where(_inside(self, min, max), grad, 0.0),
               "min": lambda grad, self, min, max: where(
@@ -337,39 +378,65 @@ clamp = elementwise(
                   self > max if min is None else (self > max) | (max < min), grad, 0.0)},
     doc="Limited to [min, max]; NaN stays.")
 clamp_min = composite("clamp_min(Tensor self, Tensor min) -> Tensor",
-                      lambda ops, self, min: ops.clamp(self, min), inplace=True)
+                      lambda ops, self, min: ops.clamp(self, min), inplace=True,
+                      samples=lambda make: [(make(3, 4), 0), (make(3), make(3))])
 clamp_max = composite("clamp_max(Tensor self, Tensor max) -> Tensor",
-                      lambda ops, self, max: ops.clamp(self, None, max), inplace=True)
+                      lambda ops, self, max: ops.clamp(self, None, max), inplace=True,
+                      samples=lambda make: [(make(3, 4), 0), (make(3), make(3))])
 
 
 # ---- combinations ----------------------------------------------------------------------------
 
 addcmul = elementwise(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-    lambda x, a, b, value: x + value * a * b,
+    lambda x, a, b, value: x + value * a * b, takes="if", kernel="addcmul_cpu_out", numbers=(),
     backward={"self": lambda grad: grad,
               "tensor1": lambda grad, tensor2, value: grad * (tensor2 * value),
               "tensor2": lambda grad, tensor1, value: grad * (tensor1 * value)},
     doc="self + value * tensor1 * tensor2.")
+
+
+def _no_integer_quotient(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
+    if all(v.spec.dtype.category < FLOATING for v in values[1:3]):
+        raise RuntimeError("Integer division with addcdiv is no longer supported; divide with "
+                           "torch.div and add, or convert tensor1 and tensor2 to a float dtype")
+    return promoted, promoted
+
+
 addcdiv = elementwise(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-    lambda x, a, b, value: x + value * (a / b),
+    lambda x, a, b, value: x + value * (a / b), domain={"tensor2": (0.5, 3.0)},
+    numbers=(), dtype=_no_integer_quotient,
     backward={"self": lambda grad: grad,
               "tensor1": lambda grad, tensor2, value: grad * (value / tensor2),
               "tensor2": lambda grad, tensor1, tensor2, value:
                   -grad * (value * tensor1 / (tensor2 * tensor2))},
     doc="self + value * tensor1 / tensor2.")
+
+#: How PyTorch's messages about unequal dtypes call them.
+_C_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half",
+            "bfloat16": "c10::BFloat16", "int64": "long int", "int32": "int", "bool": "bool"}
+
+
+def _equal_dtypes(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
+    """lerp promotes nothing: the dtypes of all its tensors must be equal."""
+    own = values[0].spec.dtype
+    for name, value in zip(("end", "weight"), values[1:], strict=True):
+        given = None if isinstance(value, (int, float)) else value.spec.dtype
+        if given is not None and given is not own:
+            mine, other = (_C_NAMES.get(d.name, d.name) for d in (own, given))
+            raise RuntimeError(f"expected dtype {mine} for `{name}` but got dtype {other}")
+    return own, own
+
+
 lerp = elementwise(
     "lerp(Tensor self, Tensor end, Tensor weight) -> Tensor",
     lambda x, y, w: where(absolute(w) < 0.5, fma(w, y - x, x), fma(y - x, w - 1.0, y)),
+    takes="f", kernel="lerp_kernel_tensor", numbers=("weight",), dtype=_equal_dtypes,
     backward={"self": lambda grad, weight: grad * (1.0 - weight),
               "end": lambda grad, weight: grad * weight,
               "weight": lambda grad, self, end: grad * (end - self)},
     doc="self + weight * (end - self).")
-
-
-def _where_rule(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
-    return promoted, promoted
 
 
 __all__ = ["BOOL", "add", "div", "mul", "sub"]

@@ -25,7 +25,7 @@ from .products import spoken, turned
 TILE = 1 << 18  # scores in a tile: 1 MiB of float32
 TILES = 256  # more tiles than this make larger ones
 CAUSAL_ROWS = 256  # with a causal mask a tile's later keys are skipped: fewer rows skip more
-SCATTERED = 1 << 14  # scores of heads that lie evenly, below which a launch does too little
+SCATTERED = 1 << 16  # scores of heads that lie evenly, below which a launch does too little
 GOALS = ("out", "sums", "dquery", "dkey", "dvalue")  # written, not read
 INFINITY = float("inf")
 
@@ -458,5 +458,5 @@ def _attend(ops: Any, query: Any, key: Any, value: Any, mask: Any, dropout_p: fl
 
 composite("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask="
           "None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, "
-          "bool enable_gqa=False) -> Tensor", _attend, method=False,
+          "bool enable_gqa=False) -> Tensor", _attend, method=False, autocast="lower",
           doc="softmax(query @ key.T * scale + attn_mask) @ value over the last two dimensions.")

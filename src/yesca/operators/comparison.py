@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import FLOATING, DType, bool_
+from ..core.dtypes import FLOATING, DType, bool_, float64
 from ..loops.ir import Expr, const
 from ..loops.scalar import absolute, isnan, where
 from .kinds import composite, elementwise, rows
@@ -23,29 +23,40 @@ gt = _compared("gt", "Whether larger.", "greater", lambda x, y: x > y)
 ge = _compared("ge", "Whether larger or equal.", "greater_equal", lambda x, y: x >= y)
 
 logical_and = elementwise("logical_and(Tensor self, Tensor other) -> Tensor",
-                          lambda x, y: x & y, dtype="bool", doc="Whether both are true.")
+                          lambda x, y: x & y, dtype="bool", numbers=(),
+                          doc="Whether both are true.")
 logical_or = elementwise("logical_or(Tensor self, Tensor other) -> Tensor",
-                         lambda x, y: x | y, dtype="bool", doc="Whether either is true.")
+                         lambda x, y: x | y, dtype="bool", numbers=(),
+                         doc="Whether either is true.")
 logical_xor = elementwise("logical_xor(Tensor self, Tensor other) -> Tensor",
-                          lambda x, y: x ^ y, dtype="bool", doc="Whether exactly one is true.")
+                          lambda x, y: x ^ y, dtype="bool", numbers=(),
+                          doc="Whether exactly one is true.")
 logical_not = elementwise("logical_not(Tensor self) -> Tensor", lambda x: ~x, dtype="bool",
                           doc="Whether false.")
 bitwise_and = elementwise("bitwise_and(Tensor self, Tensor other) -> Tensor",
-                          lambda x, y: x & y, dtype="integer", doc="Bits set in both.")
+                          lambda x, y: x & y, takes="bi", doc="Bits set in both.")
 bitwise_or = elementwise("bitwise_or(Tensor self, Tensor other) -> Tensor",
-                         lambda x, y: x | y, dtype="integer", doc="Bits set in either.")
+                         lambda x, y: x | y, takes="bi", doc="Bits set in either.")
 bitwise_xor = elementwise("bitwise_xor(Tensor self, Tensor other) -> Tensor",
-                          lambda x, y: x ^ y, dtype="integer", doc="Bits that differ.")
-bitwise_not = elementwise("bitwise_not(Tensor self) -> Tensor", lambda x: ~x, dtype="integer",
+                          lambda x, y: x ^ y, takes="bi", doc="Bits that differ.")
+bitwise_not = elementwise("bitwise_not(Tensor self) -> Tensor", lambda x: ~x, takes="bi",
                           doc="Every bit flipped.")
+
+
+def _outside(x: Expr, y: Expr) -> Expr:
+    """Whether a shift by y moves every bit of x out."""
+    return (y < 0) | (y >= x.dtype.itemsize * 8)
+
+
 bitwise_left_shift = elementwise(
     "bitwise_left_shift(Tensor self, Tensor other) -> Tensor",
-    lambda x, y: where(y >= x.dtype.itemsize * 8, const(0, x.dtype), x << y), dtype="integer",
+    lambda x, y: where(_outside(x, y), const(0, x.dtype), x << y), takes="i",
+    kernel="lshift_cpu", domain={"other": (0.0, 5.0)},
     doc="Bits moved up.")
 bitwise_right_shift = elementwise(
     "bitwise_right_shift(Tensor self, Tensor other) -> Tensor",
-    lambda x, y: x >> where(y >= x.dtype.itemsize * 8, const(x.dtype.itemsize * 8 - 1, x.dtype),
-                            y), dtype="integer", doc="Bits moved down.")
+    lambda x, y: x >> where(_outside(x, y), const(x.dtype.itemsize * 8 - 1, x.dtype), y), takes="i",
+    kernel="rshift_cpu", domain={"other": (0.0, 5.0)}, doc="Bits moved down.")
 
 
 def _only_floats(test: Any, otherwise: bool) -> Any:
@@ -74,7 +85,10 @@ isneginf = elementwise("isneginf(Tensor self) -> Tensor", _only_floats(
 isclose = elementwise(
     "isclose(Tensor self, Tensor other, Scalar rtol=1e-05, Scalar atol=1e-08, "
     "bool equal_nan=False) -> Tensor",
-    lambda x, y, rtol, atol, equal_nan: _close(x, y, rtol, atol, equal_nan), dtype="compare",
+    lambda x, y, rtol, atol, equal_nan: _close(x, y, rtol, atol, equal_nan),
+    dtype=lambda promoted, values: (
+        promoted if promoted.category >= FLOATING else float64, bool_),
+    numbers=(),
     inplace=False, out=False, doc="|self - other| <= atol + rtol * |other|.")
 
 
@@ -132,12 +146,16 @@ _then, _else = _where_grad(True), _where_grad(False)
 select_where = rows(
     "select_where(Tensor condition, Tensor self, Tensor other) -> Tensor", _where_program,
     method=False, node_name="WhereBackward0",
+    samples=lambda make: [(make.truths(3, 4), make(3, 4), make(3, 4)),
+                          (make.truths(3, 1), make(4), 0.5), (make.truths(2), make(), make(2))],
     backward={"self": lambda ops, grad, condition, self_spec: _then(
         ops, grad, condition, self_spec),
         "other": lambda ops, grad, condition, other_spec: _else(
         ops, grad, condition, other_spec)})
 where_public = composite("where(Tensor condition, Tensor? self=None, Tensor? other=None) -> Tensor",
                          _choose, out=True, method=False,
+                         samples=lambda make: [(make.truths(3, 4), make(3, 4), make(3, 4)),
+                                               (make.truths(3, 1), make(4), make(3, 1))],
                          doc="self where the condition holds, else other.")
 
 
@@ -176,10 +194,14 @@ def _fill_program(p: Any, self: Any, mask: Any, value: Any) -> None:
 fill_where = rows(
     "fill_where(Tensor self, Tensor mask, Tensor value) -> Tensor", _fill_program,
     inplace=True, method=False, node_name="MaskedFillBackward0",
+    samples=lambda make: [(make(3, 4), make.truths(3, 4), 1), (make(3, 4), make.truths(4), make()),
+                          (make(), make.truths(), 1)],
     backward={"self": lambda ops, grad, mask, self_spec: ops.sum_to_size(
         ops.select_where(mask, 0.0, grad), tuple(self_spec.shape)),
         "value": lambda ops, grad, mask, value_spec: ops.sum(
             ops.select_where(mask, grad, 0.0)) if value_spec is not None else None})
 masked_fill = composite("masked_fill(Tensor self, Tensor mask, Tensor value) -> Tensor",
                         _masked_fill, inplace=True,
+                        samples=lambda make: [(make(3, 4), make.truths(3, 4), 1),
+                                              (make(3, 4), make.truths(4), make())],
                         doc="self with value where the mask is true.")

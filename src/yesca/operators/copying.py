@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import DType
+from ..core.dtypes import DType, bool_, float64, int64
 from ..core.spec import contiguous_strides, spec
 from ..core.views import dense_order, expand_strides
 from ..loops.ir import cast, const
@@ -46,6 +46,7 @@ def _to_dtype(p: Any, self: Any, dtype: DType, memory_format: Any) -> None:
 
 to_dtype = rows(
     "to_dtype(Tensor self, dtype dtype, any? memory_format=None) -> Tensor", _to_dtype,
+    samples=lambda make: [(make(3, 4), float64), (make(2), int64), (make(), bool_)],
     kind="copy", method=False, node_name="ToCopyBackward0",
     backward={"self": lambda ops, grad, self_spec: ops.to_dtype(grad, self_spec.dtype)
               if grad.dtype is not self_spec.dtype else grad},
@@ -61,6 +62,8 @@ def _copy(p: Any, self: Any, src: Any, non_blocking: bool) -> None:
 copy = rows(
     "copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", _copy, kind="copy",
     inplace=True, node_name="CopyBackwards", method=False,
+    samples=lambda make: [(make(3, 4), make(3, 4)), (make(3, 4), make(4)),
+                          (make(2), make(2, dtype="float64"))],
     backward={"src": lambda ops, grad, src_spec: ops.to_dtype(
         ops.sum_to_size(grad, tuple(src_spec.shape)), src_spec.dtype)
         if grad.dtype is not src_spec.dtype else ops.sum_to_size(grad, tuple(src_spec.shape))},
@@ -81,6 +84,7 @@ def _fill(p: Any, self: Any, value: Any) -> None:
 
 
 fill = rows("fill(Tensor self, Tensor value) -> Tensor", _fill, kind="copy", inplace=True,
+            samples=lambda make: [(make(3, 4), 1), (make(3, 4), make()), (make(0, 3), 1)],
             backward={"value": lambda ops, grad: ops.sum(grad)}, doc="Every element set to value.")
 
 
@@ -114,4 +118,5 @@ def _copy_like(p: Any, self: Any, size: tuple[int, ...], stride: tuple[int, ...]
 
 copy_like = rows("copy_like(Tensor self, int[] size, int[] stride) -> Tensor", _copy_like,
                  kind="copy", method=False, backward={"self": lambda grad: grad},
+                 samples=lambda make: [(make(3, 4), (3, 4), (1, 3))],
                  doc="A copy with these strides.")

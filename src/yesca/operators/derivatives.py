@@ -59,8 +59,9 @@ def _make(record: Record, results: int) -> Record | None:
         parts.append("Tensor? forward_result")
         order.append("forward_result")
     text = f"{record.name}_backward({', '.join(parts)}, any wanted) -> Tensor"
-    return Record(text, "elementwise", body=_body(record, order, results), program=elementwise_program,
-                  backward="derive", derived_from=record, method=False, function=False,
+    return Record(text, "elementwise", body=_body(record, order, results),
+                  program=elementwise_program, backward="derive", derived_from=record,
+                  method=False, function=False,
                   dtype=record.dtype if record.dtype == "float" else "promote")
 
 

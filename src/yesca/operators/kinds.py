@@ -27,9 +27,8 @@ def elementwise(text: str, body: Callable[..., Any], **options: Any) -> Record:
     """Each element by itself; tensor arguments broadcast. Options: see Record.
 
     dtype: "promote" (result in the promoted dtype), "float" (integers become floats),
-    "compare" (computed promoted, gives bool), "bool" (operands are truth values), "integer"
-    (promoted, floats refused), or a function of the
-    promoted dtype and the arguments giving (compute, result).
+    "compare" (computed promoted, gives bool), "bool" (operands are truth values), or a function
+    of the promoted dtype and the arguments giving (compute, result).
     """
     options.setdefault("inplace", True)
     options.setdefault("out", True)
@@ -41,14 +40,13 @@ def elementwise_dtypes(record: Record, p: Any, promoted: DType, values: tuple[An
                        ) -> tuple[DType, DType]:
     """(compute dtype, result dtype) by the record's rule."""
     rule = record.dtype
+    if "bif"[min(promoted.category, FLOATING)] not in record.takes and not record.derived_from:
+        raise record.lacks(p.scalar_name(promoted))
     if callable(rule):
         compute, result = rule(promoted, values)
         return compute_dtype(compute), result
     if rule == "float" and promoted.category < FLOATING:
         promoted = default_for(FLOATING)
-    if rule == "integer" and promoted.category > INTEGRAL:
-        raise RuntimeError(f'"{record.name}_cpu" not implemented for '
-                           f"'{p.scalar_name(promoted)}'")
     if rule == "bool":
         return bool_, bool_
     compute = compute_dtype(promoted)
@@ -61,6 +59,8 @@ def elementwise_program(record: Record, p: Any, values: tuple[Any, ...]) -> None
     tensors = [v for v in values if p.is_ref(v)]
     numbers = [v for v, q in zip(values, parameters, strict=True)
                if q.is_tensor and p.is_number(v)]
+    if numbers and record.derived_from is None:
+        _check_numbers(record, p, values)
     promoted = p.promote(tensors, numbers)
     compute, result = elementwise_dtypes(record, p, promoted, values)
     shape = broadcast_shapes(*(t.spec.shape for t in tensors))
@@ -83,6 +83,15 @@ def elementwise_program(record: Record, p: Any, values: tuple[Any, ...]) -> None
         return made if isinstance(made, tuple) else (made,)
 
     p.flat(body, tensors, results)
+
+
+def _check_numbers(record: Record, p: Any, values: tuple[Any, ...]) -> None:
+    """Refuse numbers where PyTorch's operator has no overload for them."""
+    for k, (value, q) in enumerate(zip(values, record.schema.parameters, strict=True)):
+        if q.is_tensor and p.is_number(value) and q.name not in record.numbers:
+            shown = "input" if q.name == "self" else q.name
+            raise TypeError(f"{record.name}(): argument '{shown}' (position {k + 1}) must be "
+                            f"Tensor, not {type(value).__name__}")
 
 
 def _result_dtypes(record: Record, values: tuple[Any, ...], dtype: DType, p: Any) -> list[DType]:

@@ -16,6 +16,15 @@ reads, and thereby what the tape keeps:
 
 An elementwise record's formulas are kernel bodies over expressions; elsewhere they call `ops`.
 A key that is a tuple of argument names has one formula that gives a tuple.
+
+Autocast. `autocast` is the class of the operator under `torch.autocast("cpu")`: "lower" (its
+tensors are cast to the lower precision), "float32" (halves are widened), "promote" (all go to
+the widest dtype among them) or "" (it takes what comes).
+
+Tests. `tests/support/operator_cases.py` makes arguments from the schema and the kind. What it
+cannot guess stands here: `domain`, the interval that values are drawn from (or one for each
+argument that needs its own), and `samples(make)`, which gives tuples of arguments in the schema's
+order, with `make(*shape)`, `make.integers(*shape, low=, high=)` and `make.truths(*shape)`.
 """
 
 from __future__ import annotations
@@ -46,6 +55,9 @@ class Record:
     composite: Formula | None = None
     backward: dict[Any, Formula] | str | None = None
     dtype: Any = "promote"
+    takes: str = "bif"  # categories of the promoted dtype: bool, integers, floats (elementwise)
+    kernel: str = ""  # what PyTorch's message calls the kernel that lacks a dtype
+    numbers: tuple[str, ...] = ("other",)  # tensor arguments that may be numbers (elementwise)
     fold: str = ""
     final: Formula | None = None
     view: Formula | None = None
@@ -57,6 +69,7 @@ class Record:
     aliases: tuple[str, ...] = ()
     implicit: bool = True
     autocast: str = ""
+    domain: Any = (-2.0, 2.0)
     samples: Formula | None = None
     errors: Formula | None = None
     derived_from: Record | None = None
@@ -96,6 +109,13 @@ class Record:
         return tuple(k for k, p in enumerate(self.schema.parameters)
                      if p.type in ("Tensor", "Tensor[]"))
 
+    @property
+    def counts_numbers(self) -> bool:
+        """Whether a number in the place of a tensor is an edge of the tape's node, as PyTorch has
+        it: there, such a number is made a tensor."""
+        return self.kind == "elementwise" and self.name not in (
+            "pow", "rsub", "remainder", "fmod", "lerp", "clamp", "clamp_min", "clamp_max")
+
     def saved_names(self, wanted: set[str]) -> list[str]:
         """Names that the formulas for these arguments read: what the tape must keep."""
         if self.backward == "derive":
@@ -106,6 +126,11 @@ class Record:
                 names.update(dict.fromkeys(reads(formula)))
         return [n for n in names if n not in ("ops", "grad", "grads", "needs")
                 and not n.endswith("_spec")]
+
+    def lacks(self, shown: str) -> NotImplementedError:
+        """The error for a dtype without a kernel; `shown`: as in 'Long'."""
+        kernel = self.kernel or f"{self.name.strip('_')}_cpu"
+        return NotImplementedError(f'"{kernel}" not implemented for \'{shown}\'')
 
     @cached_property
     def grad_name(self) -> str:

@@ -119,7 +119,7 @@ def _prod_with_zeros(ops: Any, grad: Any, self: Any, dim: Any, keepdim: bool) ->
 
 prod = reduction("prod(Tensor self, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
                  "Tensor", "prod", dtype="sum", backward={"self": _prod_back},
-                 doc="The product over dim.")
+                 autocast="float32", doc="The product over dim.")
 count_nonzero = composite(
     "count_nonzero(Tensor self, any? dim=None) -> Tensor",
     lambda ops, self, dim: ops.sum(ops.ne(self, 0), dim), doc="How many are not zero.")
@@ -259,7 +259,9 @@ def _var_back(ops: Any, grads: Any, self: Any, result0: Any, result1: Any, dims:
 
 
 rows("moments(Tensor self, any dims, any correction, bool root) -> (Tensor, Tensor)",
-     _var_program, method=False, node_name="VarBackward0", backward={"self": _var_back})
+     _var_program, method=False, node_name="VarBackward0", backward={"self": _var_back},
+     samples=lambda make: [(make(3, 4), (1,), 1, False), (make(3, 4), (0,), 0, True),
+                           (make(2, 3, 4), (0, 2), 1, False)])
 
 
 def _moments(ops: Any, self: Any, dim: Any, unbiased: Any, correction: Any, keepdim: bool,
@@ -294,6 +296,9 @@ for _name, _root in (("var", False), ("std", True)):
 # ---- log-sum-exp, running values -------------------------------------------------------------
 
 def _logsumexp(p: Any, self: Any, dims: tuple[int, ...]) -> None:
+    if self.spec.dtype.category < FLOATING:
+        raise RuntimeError("logsumexp(): Expected floating point type for result tensor, but got: "
+                           f"{p.scalar_name(self.spec.dtype)}")
     ndim = self.spec.ndim
     keep = [d for d in range(ndim) if d not in dims]
     order = [*keep, *dims]
@@ -314,6 +319,7 @@ def _logsumexp(p: Any, self: Any, dims: tuple[int, ...]) -> None:
 
 
 rows("logsumexp_dims(Tensor self, any dims) -> Tensor", _logsumexp, method=False,
+     samples=lambda make: [(make(3, 4), (1,)), (make(2, 3, 4), (0, 2))],
      node_name="LogsumexpBackward0",
      backward={"self": lambda ops, grad, self, result, dims: ops.mul(
          spread(ops, grad, tuple(self.shape), dims, False),
@@ -333,6 +339,7 @@ def _logsumexp_public(ops: Any, self: Any, dim: Any, keepdim: bool) -> Any:
 
 
 composite("logsumexp(Tensor self, any dim, bool keepdim=False) -> Tensor", _logsumexp_public,
+          samples=lambda make: [(make(3, 4), 1), (make(3, 4), (0, 1), True), (make(), 0)],
           doc="log(sum(exp(self))) without overflow.")
 
 

@@ -26,21 +26,22 @@ exp_ = _float("exp", exp, lambda grad, result: grad * result, "e ** self.")
 exp2_ = _float("exp2", exp2, lambda grad, result: grad * result * math.log(2), "2 ** self.")
 expm1_ = _float("expm1", expm1, lambda grad, result: grad * (result + 1.0),
                 "e ** self - 1, exact near 0.")
-log_ = _float("log", log, lambda grad, self: grad / self, "The natural logarithm.")
+log_ = _float("log", log, lambda grad, self: grad / self, "The natural logarithm.",
+              domain=(0.2, 4.0))
 log2_ = _float("log2", log2, lambda grad, self: grad / (self * math.log(2)),
-               "The logarithm to base 2.")
+               "The logarithm to base 2.", domain=(0.2, 4.0))
 log10_ = _float("log10", log10, lambda grad, self: grad / (self * math.log(10)),
-                "The logarithm to base 10.")
+                "The logarithm to base 10.", domain=(0.2, 4.0))
 log1p_ = _float("log1p", log1p, lambda grad, self: grad / (self + 1.0),
-                "log(1 + self), exact near 0.")
+                "log(1 + self), exact near 0.", domain=(-0.8, 4.0))
 sin_ = _float("sin", sin, lambda grad, self: grad * cos(self), "The sine, of radians.")
 cos_ = _float("cos", cos, lambda grad, self: -grad * sin(self), "The cosine, of radians.")
 tan_ = _float("tan", tan, lambda grad, result: grad * (result * result + 1.0),
-              "The tangent, of radians.")
+              "The tangent, of radians.", domain=(-1.2, 1.2))
 asin_ = _float("asin", asin, lambda grad, self: grad / sqrt(1.0 - self * self),
-               "The inverse sine.", aliases=("arcsin",))
+               "The inverse sine.", aliases=("arcsin",), domain=(-0.9, 0.9))
 acos_ = _float("acos", acos, lambda grad, self: -grad / sqrt(1.0 - self * self),
-               "The inverse cosine.", aliases=("arccos",))
+               "The inverse cosine.", aliases=("arccos",), domain=(-0.9, 0.9))
 atan_ = _float("atan", atan, lambda grad, self: grad / (self * self + 1.0),
                "The inverse tangent.", aliases=("arctan",))
 sinh_ = _float("sinh", sinh, lambda grad, self: grad * cosh(self), "The hyperbolic sine.")
@@ -50,31 +51,33 @@ tanh_ = _float("tanh", tanh, lambda grad, result: grad * (1.0 - result * result)
 asinh_ = _float("asinh", asinh, lambda grad, self: grad / sqrt(self * self + 1.0),
                 "The inverse hyperbolic sine.", aliases=("arcsinh",))
 acosh_ = _float("acosh", acosh, lambda grad, self: grad / sqrt(self * self - 1.0),
-                "The inverse hyperbolic cosine.", aliases=("arccosh",))
+                "The inverse hyperbolic cosine.", aliases=("arccosh",), domain=(1.2, 4.0))
 atanh_ = _float("atanh", atanh, lambda grad, self: grad / (1.0 - self * self),
-                "The inverse hyperbolic tangent.", aliases=("arctanh",))
+                "The inverse hyperbolic tangent.", aliases=("arctanh",), domain=(-0.9, 0.9))
 erf_ = _float("erf", erf, lambda grad, self:
               grad * (2.0 / math.sqrt(math.pi)) * exp(-(self * self)), "The error function.")
 erfc_ = _float("erfc", erfc, lambda grad, self:
                -grad * (2.0 / math.sqrt(math.pi)) * exp(-(self * self)), "1 - erf(self).")
 erfinv_ = _float("erfinv", erfinv, lambda grad, result:
                  grad * (math.sqrt(math.pi) / 2.0) * exp(result * result),
-                 "The inverse of the error function.")
+                 "The inverse of the error function.", domain=(-0.9, 0.9))
 lgamma_ = _float("lgamma", lgamma, lambda grad, self: grad * digamma(self),
-                 "log |gamma(self)|.")
+                 "log |gamma(self)|.", domain=(0.5, 4.0))
 digamma_ = elementwise("digamma(Tensor self) -> Tensor", digamma, dtype="float",
-                       aliases=("psi",), doc="The derivative of lgamma.")
+                       aliases=("psi",), domain=(0.5, 4.0),
+                       doc="The derivative of lgamma.")
 sinc = _float("sinc", lambda x: where(x.eq(0), 1.0, sin(x * math.pi) / (x * math.pi)),
               lambda grad, self: where(self.eq(0), 0.0, grad * (
                   (math.pi * self * cos(math.pi * self) - sin(math.pi * self))
                   / (math.pi * (self * self)))), "sin(pi x) / (pi x), 1 at 0.")
 atan2_ = elementwise(
     "atan2(Tensor self, Tensor other) -> Tensor", atan2, dtype="float", aliases=("arctan2",),
+    numbers=(),
     backward={"self": lambda grad, self, other: grad * (other / (self * self + other * other)),
               "other": lambda grad, self, other: grad * (-self / (self * self + other * other))},
     doc="The angle of the point (other, self).")
 hypot = elementwise(
-    "hypot(Tensor self, Tensor other) -> Tensor", lambda x, y: _hypot(x, y),
+    "hypot(Tensor self, Tensor other) -> Tensor", lambda x, y: _hypot(x, y), takes="f", numbers=(),
     backward={"self": lambda grad, self, result: grad * (self / result),
               "other": lambda grad, other, result: grad * (other / result)},
     doc="sqrt(self ** 2 + other ** 2) without overflow.")
@@ -116,7 +119,8 @@ def _logit_grad(grad: Expr, self: Expr, eps: Any) -> Expr:
 
 
 logit = elementwise("logit(Tensor self, Scalar? eps=None) -> Tensor", _logit, dtype="float",
-                    backward={"self": _logit_grad}, doc="log(self / (1 - self)).")
+                    backward={"self": _logit_grad}, domain=(0.1, 0.9),
+                    doc="log(self / (1 - self)).")
 
 
 def _soft_sum(x: Expr, y: Expr, base: Any, inverse: Any) -> Expr:
@@ -136,12 +140,14 @@ def _share(mine: str) -> Any:
 
 logaddexp = elementwise(
     "logaddexp(Tensor self, Tensor other) -> Tensor",
-    lambda x, y: _soft_sum(x, y, exp, log1p), inplace=False,
+    lambda x, y: _soft_sum(x, y, exp, log1p), takes="f", inplace=False, numbers=(),
     backward={"self": _share("self"), "other": _share("other")},
     doc="log(e ** self + e ** other).")
 logaddexp2 = elementwise(
     "logaddexp2(Tensor self, Tensor other) -> Tensor",
     lambda x, y: _soft_sum(x, y, exp2, lambda t: log1p(t) * (1.0 / math.log(2))), inplace=False,
+    takes="f",
+    numbers=(),
     backward={"self": lambda grad, self, other: grad / (exp2(other - self) + 1.0),
               "other": lambda grad, self, other: grad / (exp2(self - other) + 1.0)},
     doc="log2(2 ** self + 2 ** other).")
@@ -156,6 +162,7 @@ def _x_log(function: Any) -> Any:
 
 xlogy = elementwise(
     "xlogy(Tensor self, Tensor other) -> Tensor", _x_log(log), dtype="float",
+    domain={"other": (0.2, 3.0)},
     backward={"self": lambda grad, self, other: where(
         self.eq(0) & (other <= 0), 0.0, grad * log(other)),
         "other": lambda grad, self, other: grad * self / other},

@@ -54,6 +54,8 @@ def _as_dtype(base: Spec, dtype: DType) -> tuple[Any, ...]:
 
 _back = {"self": lambda ops, grad, self_spec: ops.reshape(grad, tuple(self_spec.shape))}
 view_ = view("view(Tensor self, int[]... size) -> Tensor", _view, function=False,
+             samples=lambda make: [(make(3, 4), (2, -1)), (make(2, 3, 4), (2, 3, 2, 2)),
+                                   (make(), (1, 1)), (make(0, 3), (3, 0))],
              backward={"self": lambda ops, grad, self_spec, size: ops.view(
                  grad, (self_spec.dtype,)) if isinstance(size[0] if size else 0, DType)
                  else ops.reshape(grad, tuple(self_spec.shape))},
@@ -73,6 +75,8 @@ def _reshape(ops: Any, self: Any, shape: tuple[int, ...]) -> Any:
 
 
 reshape = composite("reshape(Tensor self, int[]... shape) -> Tensor", _reshape,
+                    samples=lambda make: [(make(3, 4), (2, 6)), (make(2, 3, 4), (6, -1)),
+                                          (make(0, 3), (0,)), (make(), (1,))],
                     doc="The same elements in another shape; a copy where a view cannot be.")
 
 
@@ -106,11 +110,13 @@ def _unflatten(ops: Any, self: Any, dim: int, sizes: tuple[int, ...]) -> Any:
 
 
 unflatten = composite("unflatten(Tensor self, int dim, int[] sizes) -> Tensor", _unflatten,
+                      samples=lambda make: [(make(3, 4), 1, (2, 2)), (make(6), 0, (2, -1))],
                       doc="One dimension as several.")
 transpose = view(
     "transpose(Tensor self, int dim0, int dim1) -> Tensor", algebra.transpose,
     aliases=("swapaxes", "swapdims"),
     backward={"self": lambda ops, grad, dim0, dim1: ops.transpose(grad, dim0, dim1)},
+    samples=lambda make: [(make(3, 4), 0, 1), (make(2, 3, 4), -1, 0), (make(), 0, -1)],
     doc="Two dimensions swapped.")
 
 
@@ -120,7 +126,9 @@ def _t(base: Spec) -> algebra.Strided:
     return algebra.transpose(base, 0, base.ndim - 1)
 
 
-t = view("t(Tensor self) -> Tensor", _t, backward={"self": lambda ops, grad: ops.t(grad)},
+t = view("t(Tensor self) -> Tensor", _t,
+         samples=lambda make: [(make(3, 4),), (make(3),), (make(),)],
+         backward={"self": lambda ops, grad: ops.t(grad)},
          doc="A matrix transposed.")
 
 
@@ -133,11 +141,13 @@ def _inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
 
 permute = view("permute(Tensor self, int[]... dims) -> Tensor", algebra.permute,
                backward={"self": lambda ops, grad, dims: ops.permute(grad, _inverse(dims))},
+               samples=lambda make: [(make(2, 3, 4), (2, 0, 1)), (make(3, 4), (-1, 0))],
                doc="Dimensions in another order.")
 movedim = composite(
     "movedim(Tensor self, any source, any destination) -> Tensor",
     lambda ops, self, source, destination: ops.permute(self, algebra.moved_order(
         self.dim(), _many(source), _many(destination))), aliases=("moveaxis",),
+    samples=lambda make: [(make(2, 3, 4), 0, 2), (make(2, 3, 4), (0, 1), (-1, 0))],
     doc="Dimensions moved to other places.")
 
 
@@ -149,21 +159,28 @@ expand = view(
     "expand(Tensor self, int[]... size, *, bool implicit=False) -> Tensor",
     lambda base, size, implicit: algebra.expand(base, size), function=False,
     backward={"self": lambda ops, grad, self_spec: ops.sum_to_size(grad, tuple(self_spec.shape))},
+    samples=lambda make: [(make(3, 1), (3, 4)), (make(4), (2, -1)), (make(), (2, 2))],
     doc="Dimensions of size 1 stretched without a copy.")
 broadcast_to = composite("broadcast_to(Tensor self, int[] size) -> Tensor",
-                         lambda ops, self, size: ops.expand(self, size))
+                         lambda ops, self, size: ops.expand(self, size),
+                         samples=lambda make: [(make(3, 1), (2, 3, 4))])
 expand_as = composite("expand_as(Tensor self, Tensor other) -> Tensor",
-                      lambda ops, self, other: ops.expand(self, tuple(other.shape)))
+                      lambda ops, self, other: ops.expand(self, tuple(other.shape)),
+                      samples=lambda make: [(make(3, 1), make(3, 4))])
 view_as = composite("view_as(Tensor self, Tensor other) -> Tensor",
-                    lambda ops, self, other: ops.view(self, tuple(other.shape)))
+                    lambda ops, self, other: ops.view(self, tuple(other.shape)),
+                    samples=lambda make: [(make(3, 4), make(4, 3))])
 reshape_as = composite("reshape_as(Tensor self, Tensor other) -> Tensor",
-                       lambda ops, self, other: ops.reshape(self, tuple(other.shape)))
+                       lambda ops, self, other: ops.reshape(self, tuple(other.shape)),
+                       samples=lambda make: [(make(3, 4), make(2, 6))])
 unsqueeze = view("unsqueeze(Tensor self, int dim) -> Tensor", algebra.unsqueeze, backward=_back,
+                 samples=lambda make: [(make(3, 4), 0), (make(3, 4), -1), (make(), 0)],
                  inplace=False, doc="A new dimension of size 1.")
 squeeze = view(
     "squeeze(Tensor self, any? dim=None) -> Tensor",
     lambda base, dim: algebra.squeeze(base, None if dim is None else _many(dim)),
-    backward=_back, doc="Dimensions of size 1 dropped.")
+    backward=_back, doc="Dimensions of size 1 dropped.",
+    samples=lambda make: [(make(1, 3, 1),), (make(1, 3, 1), 0), (make(1, 3, 1), (0, 1)), (make(),)])
 
 
 # ---- parts -----------------------------------------------------------------------------------
@@ -182,24 +199,32 @@ def _part_backward(p: Any, grad: Any, shape: tuple[int, ...], mapping: Any,
     p.flat(lambda x: x, [grad], [made.seen(mapping(made.spec, *arguments))])
 
 
-def _parted(name: str, arguments: str, mapping: Any, *, doc: str, **options: Any) -> Any:
-    """A view of a part, and the operator that puts its gradient back."""
+def _parted(name: str, arguments: str, mapping: Any, *, doc: str, parts: Any, **options: Any
+            ) -> Any:
+    """A view of a part, and the operator that puts its gradient back; `parts`: (shape of self,
+    arguments, shape of the part) for their tests."""
     names = [a.split("=")[0].split()[-1] for a in arguments.split(", ")]
     plain = ", ".join(f"any {n}" for n in names)
     made = view(f"{name}(Tensor self, {arguments}) -> Tensor", mapping,
-                backward={"self": _place_back(name, *names)}, doc=doc, **options)
+                backward={"self": _place_back(name, *names)}, doc=doc,
+                samples=lambda make: [(make(*shape), *rest) for shape, rest, _ in parts],
+                **options)
     rows(f"{name}_backward(Tensor grad, int[] shape, {plain}) -> Tensor",
          lambda p, grad, shape, *rest: _part_backward(p, grad, shape, mapping, *rest),
          kind="copy", method=False,
+         samples=lambda make: [(make(*part), shape, *rest) for shape, rest, part in parts],
          backward={"grad": eval(f"lambda ops, grad, {', '.join(names)}: "  # noqa: S307
                                 f"ops.{name}(grad, {', '.join(names)})")})
     return made
 
 
 select = _parted("select", "int dim, int index", algebra.select,
+                 parts=[((3, 4), (0, 1), (4,)), ((2, 3, 4), (-1, -2), (2, 3)), ((3,), (0, 0), ())],
                  doc="One index of a dimension, which goes away.")
 slice_ = _parted("slice", "int dim=0, any? start=None, any? end=None, int step=1",
                  algebra.slice_, function=False, method=False,
+                 parts=[((3, 4), (1, 1, 3, 1), (3, 2)), ((5, 2), (0, None, None, 2), (3, 2)),
+                        ((3, 4), (0, 2, 2, 1), (0, 4))],
                  doc="A range of a dimension.")
 
 
@@ -220,8 +245,11 @@ def _narrow(base: Spec, dim: int, start: int, length: int) -> algebra.Strided:
 
 
 narrow = _parted("narrow", "int dim, int start, int length", _narrow,
+                 parts=[((3, 4), (1, 1, 2), (3, 2)), ((3, 4), (0, -2, 1), (1, 4))],
                  doc="A range of a dimension, by start and length.")
 diagonal = _parted("diagonal", "int offset=0, int dim1=0, int dim2=1", algebra.diagonal,
+                   parts=[((3, 4), (0, 0, 1), (3,)), ((3, 4), (1, 0, 1), (3,)),
+                          ((2, 3, 4), (-1, 2, 0), (3, 1))],
                    doc="The diagonal of two dimensions.")
 
 
@@ -250,11 +278,14 @@ def _strided_back(p: Any, grad: Any, shape: tuple[int, ...], stride: tuple[int, 
 as_strided_raw = view(
     "as_strided_view(Tensor self, int[] size, int[] stride, int offset=0) -> Tensor",
     _as_strided, method=False,
+    samples=lambda make: [(make(3, 4), (2, 2), (4, 1), 1), (make(6), (3, 2), (1, 2))],
     backward={"self": lambda ops, grad, self_spec, stride, offset: ops.as_strided_scatter_add(
         grad, tuple(self_spec.shape), tuple(self_spec.strides), stride, offset)},
     doc="Strides and an offset relative to self's first element.")
 rows("as_strided_scatter_add(Tensor grad, int[] shape, int[] stride, int[] view_stride, "
      "int offset) -> Tensor", _strided_back, kind="copy", method=False,
+     samples=lambda make: [(make(2, 2), (3, 4), (4, 1), (4, 1), 1),
+                           (make(3, 2), (6,), (1,), (1, 1), 0)],
      backward={"grad": lambda ops, grad, grad_spec, shape, stride, view_stride, offset:
                ops.as_strided_view(ops.copy_like(grad, shape, stride), tuple(grad_spec.shape),
                                    view_stride, offset)})
@@ -270,6 +301,7 @@ def _strided_put(p: Any, self: Any, src: Any, size: tuple[int, ...], stride: tup
 
 rows("as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset=0) -> "
      "Tensor", _strided_put, kind="copy", method=False,
+     samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)],
      backward={
          "self": lambda ops, grad, size, stride, offset: ops.as_strided_scatter(
              grad, ops.zeros_like(ops.as_strided_view(grad, size, stride, offset)), size, stride,
@@ -286,7 +318,9 @@ def _offset_as_strided(ops: Any, self: Any, size: Any, stride: Any, storage_offs
 
 as_strided = composite(
     "as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
-    _offset_as_strided, doc="Any sizes, strides and offset over the same storage.")
+    _offset_as_strided,
+    samples=lambda make: [(make(3, 4), (2, 2), (4, 1), 1), (make(6), (3, 2), (1, 2))],
+    doc="Any sizes, strides and offset over the same storage.")
 
 
 def _unfold_back(ops: Any, grad: Any, shape: tuple[int, ...], dim: int, size: int, step: int
@@ -306,10 +340,12 @@ unfold = view("unfold(Tensor self, int dimension, int size, int step) -> Tensor"
               function=False,
               backward={"self": lambda ops, grad, self_spec, dimension, size, step: _unfold_back(
                   ops, grad, tuple(self_spec.shape), dimension, size, step)},
+              samples=lambda make: [(make(5), 0, 3, 1), (make(2, 6), 1, 2, 2), (make(), 0, 1, 1)],
               doc="Windows of a dimension.")
 sum_to = composite(
     "sum_to_size(Tensor self, int[]... size) -> Tensor",
     lambda ops, self, size: _sum_to(ops, self, tuple(size)), function=True,
+    samples=lambda make: [(make(2, 3, 4), (3, 1)), (make(3, 4), (3, 4)), (make(3, 4), ())],
     doc="Summed over the dimensions that broadcasting stretched.")
 
 

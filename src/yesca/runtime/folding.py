@@ -90,7 +90,12 @@ def _fold(p: Any, work: Folding, sources: list[Source], outer: tuple[int, ...],
         return
     parts = blocks + (left > 0)
     extra = tuple(reversed(rest))
-    partials = [p.temporary((*outer, *extra, parts), f.dtype) for f in _folds(
+    rows_of = contiguous_strides(outer)
+    # Partial results lie as the operand does: side by side in the kept dimensions for columns.
+    flat, apart = math.prod(extra) * parts, math.prod(outer) if columns else 1
+    outer_steps = rows_of if columns else tuple(s * flat for s in rows_of)
+    steps = (*outer_steps, *(s * apart for s in contiguous_strides((*extra, parts))))
+    partials = [p.temporary((flat * math.prod(outer),), f.dtype) for f in _folds(
         work, [ir.load(k, s.ref.spec.dtype) for k, s in enumerate(sources)])]
     counts = [(blocks, chunk, 0)] if blocks else []
     counts += [(1, left, blocks)] if left else []
@@ -99,11 +104,9 @@ def _fold(p: Any, work: Folding, sources: list[Source], outer: tuple[int, ...],
                                (many, chunk * s.inner[0]), (length, s.inner[0])],
                        begin * chunk * s.inner[0]) for s in sources]
         rows = (*outer, *extra, many)
-        into = [part.seen((rows, part.spec.strides, begin)).as_rows() for part in partials]
+        into = [part.seen((rows, steps, begin * apart)).as_rows() for part in partials]
         p.rows(lambda *v: tuple(_folds(work, v)), refs, into, rows, length)
-    flat = math.prod(extra) * parts
-    again = [Source(part, tuple(s * flat for s in contiguous_strides(outer)), (1,))
-             for part in partials]
+    again = [Source(part, outer_steps, (apart,)) for part in partials]
     _fold(p, replace(work, before=lambda *v: v), again, outer, (flat,), targets)
 
 

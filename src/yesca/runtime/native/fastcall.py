@@ -10,8 +10,8 @@ arguments (or -1), then per parameter its mode, the number that stands for it wh
 """
 
 from ...targets.native import (
-    Unit, bool_, external, i64, load_i64, load_obj, load_ptr, memcpy, memset, obj, ptr, stack, store_i64,
-    store_ptr, u64,
+    Unit, bool_, external, i64, load_i64, load_obj, load_ptr, memcpy, memset, obj, ptr, stack,
+    store_i64, store_ptr, u64,
 )  # fmt: skip
 from .. import layout
 from . import fastkey as k

@@ -47,7 +47,7 @@ V_VALUE = layout.slot_offset(Version, "value")
 def _slice_offset(which: int) -> int:
     marks = (object(), object(), object())
     made = slice(*marks)
-    return layout._find_word(made, id(marks[which]), 0, 64)  # type: ignore[no-any-return]
+    return layout._find_word(made, id(marks[which]), 0, 64)
 
 
 SLICE_START, SLICE_STOP, SLICE_STEP = (_slice_offset(k) for k in range(3))

@@ -1,0 +1,19 @@
+"""What the generated operator tests share: the records as parameters, a smoke selection."""
+
+import operator_cases
+import pytest
+
+#: Operators of every kind, for the run that takes seconds.
+SMOKE = ("add", "exp", "where", "sum", "amax", "view", "select", "clone", "cumsum")
+
+
+def pytest_generate_tests(metafunc):
+    """A test with an argument `one` runs once for every record of its kinds."""
+    if "one" not in metafunc.fixturenames:
+        return
+    wanted = getattr(metafunc.module, "WANTED", lambda record: True)
+    chosen = [one for one in operator_cases.records().values()
+              if operator_cases.generated(one) and wanted(one)]
+    metafunc.parametrize("one", [
+        pytest.param(one, id=one.name, marks=[pytest.mark.smoke] if one.name in SMOKE else [])
+        for one in chosen])

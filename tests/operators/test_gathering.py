@@ -1,0 +1,78 @@
+"""Embedding, gather, scatter and their kin."""
+
+import pytest
+
+import yesca as torch
+
+
+def test_embedding_and_its_gradient():
+    weight = torch.arange(12.0).reshape(4, 3).requires_grad_()
+    made = torch.embedding(weight, torch.tensor([[1, 3], [1, 1]]), 3)
+    assert made[0].tolist() == [[3, 4, 5], [9, 10, 11]]
+    made.sum().backward()
+    assert weight.grad.tolist() == [[0] * 3, [3] * 3, [0] * 3, [0] * 3]
+    weight.grad = None
+    torch.embedding(weight, torch.tensor([1, 1, 0]), -1, True).sum().backward()
+    assert weight.grad[:, 0].tolist() == [1, 1, 0, 0]
+
+
+@pytest.mark.parametrize("index", [-1, 4])
+def test_embedding_refuses_other_rows(index):
+    with pytest.raises(IndexError, match="index out of range in self"):
+        torch.embedding(torch.zeros(4, 3), torch.tensor([0, index]))
+
+
+def test_gather_and_its_errors():
+    x = torch.tensor([[1, 2], [3, 4]])
+    assert x.gather(1, torch.tensor([[0, 0], [1, 0]])).tolist() == [[1, 1], [4, 3]]
+    assert x.gather(0, torch.tensor([[1]])).tolist() == [[3]]
+    with pytest.raises(RuntimeError, match="index 2 is out of bounds for dimension 1 with size 2"):
+        x.gather(1, torch.tensor([[2]]))
+    with pytest.raises(RuntimeError, match="same number of dimensions"):
+        x.gather(1, torch.tensor([0]))
+
+
+def test_scatter_forms():
+    index = torch.tensor([[0, 1, 2, 0], [2, 0, 0, 1]])
+    source = torch.arange(1.0, 9.0).reshape(2, 4)
+    made = torch.zeros(3, 4).scatter(0, index, source)
+    assert made.tolist() == [[1, 6, 7, 4], [0, 2, 0, 8], [5, 0, 3, 0]]
+    assert torch.zeros(2, 3).scatter_(1, torch.tensor([[2], [0]]), 1.5).tolist() == [
+        [0, 0, 1.5], [1.5, 0, 0]]
+    assert torch.ones(3).scatter(0, torch.tensor([0, 0]), torch.tensor([2.0, 3.0]),
+                                 reduce="multiply").tolist() == [6, 1, 1]
+    with pytest.raises(RuntimeError, match="Expected self.dtype to be equal to src.dtype"):
+        torch.zeros(3, 4).scatter(0, index, source.double())
+
+
+@pytest.mark.parametrize(("reduce", "with_self", "without"), [
+    ("sum", [6, 5, 1], [5, 4, 1]), ("prod", [6, 4, 1], [6, 4, 1]), ("mean", [2, 2.5, 1],
+                                                                   [2.5, 4, 1]),
+    ("amax", [3, 4, 1], [3, 4, 1]), ("amin", [1, 1, 1], [2, 4, 1])])
+def test_scatter_reduce(reduce, with_self, without):
+    index, source = torch.tensor([0, 1, 0]), torch.tensor([2.0, 4.0, 3.0])
+    for include, want in ((True, with_self), (False, without)):
+        made = torch.ones(3).scatter_reduce(0, index, source, reduce, include_self=include)
+        assert made.tolist() == want
+
+
+def test_writes_along_a_dimension():
+    x = torch.zeros(2, 3)
+    index = torch.tensor([2, 0])
+    assert x.index_fill(1, index, 7).tolist() == [[7, 0, 7]] * 2
+    assert x.index_copy(1, index, torch.ones(2, 2)).tolist() == [[1, 0, 1]] * 2
+    assert x.index_add(1, torch.tensor([1, 1]), torch.ones(2, 2), alpha=2).tolist() == [
+        [0, 4, 0]] * 2
+    assert torch.arange(6).reshape(2, 3).index_select(1, index).tolist() == [[2, 0], [5, 3]]
+    with pytest.raises(IndexError, match="index out of range in self"):
+        x.index_select(0, torch.tensor([2]))
+
+
+def test_flat_places():
+    x = torch.arange(6).reshape(2, 3).t()
+    assert x.take(torch.tensor([1, -1])).tolist() == [3, 5]
+    x.put_(torch.tensor([0, 1]), torch.tensor([8, 9]))
+    assert x.tolist() == [[8, 9], [1, 4], [2, 5]]
+    y = torch.zeros(2, 2)
+    y.masked_scatter_(torch.tensor([[True, False], [True, True]]), torch.tensor([1.0, 2.0, 3.0]))
+    assert y.tolist() == [[1, 0], [2, 3]]

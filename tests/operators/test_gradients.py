@@ -1,0 +1,57 @@
+"""First and second derivatives of every operator, against differences in float64."""
+
+import gradient_checks
+import operator_cases
+import pytest
+
+import yesca
+from yesca.dispatch.call import OPERATORS
+
+
+def WANTED(one):  # noqa: N802 - read by conftest
+    return (one.backward or one.composite) and not one.name.endswith("_") \
+        and one.name != "floor_divide"  # PyTorch refuses to differentiate it
+
+
+#: Arguments that are read but have no gradient.
+CONSTANT = {"nll_loss": ("weight",), "cross_entropy": ("weight",),
+            "batch_norm": ("running_mean", "running_var")}
+
+
+def as_function(one, case):
+    """The operator as a function of the case's floating-point tensors, and those tensors."""
+    constant = CONSTANT.get(one.name, ())
+    places = [t for p, value in zip(one.schema.parameters, case) if p.name not in constant
+              for t in operator_cases.tensors_in(yesca, value) if t.dtype == yesca.float64]
+    function = getattr(OPERATORS, one.name)
+
+    def run(*values):
+        given = {id(t): v for t, v in zip(places, values)}
+        replaced = operator_cases.map_tensors(yesca, case, lambda t: given.get(id(t), t))
+        results = operator_cases.call(one, function, replaced)
+        return [r for r in operator_cases.tensors_in(yesca, results)
+                if r.dtype == yesca.float64]
+
+    return run, places
+
+
+def chosen(one):
+    cases = operator_cases.cases(one, yesca, "float64", small=True)
+    pairs = [as_function(one, case) for case in cases]
+    with yesca.no_grad():
+        pairs = [(f, x) for f, x in pairs if x and sum(t.numel() for t in x) and f(*x)]
+    if not pairs:
+        pytest.skip("nothing to differentiate")
+    return pairs
+
+
+def test_first(one):
+    """Gradients equal differences."""
+    for function, inputs in chosen(one):
+        gradient_checks.check(yesca, function, inputs)
+
+
+def test_second(one):
+    """Gradients of gradients equal differences of gradients."""
+    for function, inputs in chosen(one)[:3]:
+        gradient_checks.check_twice(yesca, function, inputs)

@@ -1,0 +1,162 @@
+"""Index tensors, masks and writes: NumPy's values, PyTorch's errors, gradients, thread counts."""
+
+import numpy as np
+import pytest
+
+import yesca as torch
+
+X = np.arange(2 * 3 * 4 * 5, dtype=np.float64).reshape(2, 3, 4, 5)
+I, J = np.array([1, 0, -1]), np.array([[2], [0]])
+INDICES = [
+    (I,), (slice(None), I), (slice(None), I, J), (I, slice(None), J), (I, slice(None), slice(1, 3)),
+    (Ellipsis, I), (None, I, slice(None, None, 2)), (slice(None), J, slice(None), I), (I, I, J, I),
+    (slice(None), slice(None), I, J),
+]
+
+
+def tensors(index):
+    return tuple(torch.tensor(i) if isinstance(i, np.ndarray) else i for i in index)
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 0, 2)])
+def test_reads_as_numpy(index, order):
+    shapes = np.ascontiguousarray(X.transpose(np.argsort(order))) % 7
+    made = torch.tensor(shapes).permute(*order)
+    limited = tuple(i % 2 if isinstance(i, np.ndarray) else i for i in index)
+    want = shapes.transpose(order)[limited]
+    np.testing.assert_array_equal(made[tensors(limited)].numpy(), want)
+
+
+@pytest.mark.parametrize("index", INDICES[:7], ids=str)
+def test_writes_as_numpy(index):
+    index = tuple(i % 2 if isinstance(i, np.ndarray) else i for i in index)
+    want = X.copy()
+    unique = np.arange(want[index].size, dtype=np.float64).reshape(want[index].shape)
+    want[index] = unique[..., :1]
+    made = torch.tensor(X)
+    made[tensors(index)] = torch.tensor(unique[..., :1])
+    np.testing.assert_array_equal(made.numpy(), want)
+
+
+def test_long_rows_are_read_whole():
+    table = torch.arange(6 * 40).reshape(6, 40)
+    picked = table[torch.tensor([5, 0, -2])]
+    assert picked.tolist() == [table[k].tolist() for k in (5, 0, 4)]
+
+
+def test_masks():
+    x = torch.arange(12).reshape(3, 4)
+    assert x[x % 5 == 0].tolist() == [0, 5, 10]
+    assert x[torch.tensor([True, False, True])].tolist() == [[0, 1, 2, 3], [8, 9, 10, 11]]
+    assert x[torch.zeros(3, dtype=torch.bool)].shape == (0, 4)
+    assert (x > 9).nonzero().tolist() == [[2, 2], [2, 3]]
+    assert [p.tolist() for p in torch.nonzero(x > 9, as_tuple=True)] == [[2, 2], [2, 3]]
+    assert torch.masked_select(x, torch.tensor([True, False, False, True])).tolist() == [
+        0, 3, 4, 7, 8, 11]
+    x[x > 8] = torch.tensor([1, 2, 3])
+    assert x[2].tolist() == [8, 1, 2, 3]
+
+
+def test_out_of_bounds():
+    x = torch.zeros(3, 4)
+    with pytest.raises(IndexError, match="index 5 is out of bounds for dimension 0 with size 3"):
+        x[torch.tensor([0, 5])]
+    with pytest.raises(IndexError, match="index -5 is out of bounds for dimension 1 with size 4"):
+        x[:, torch.tensor([-5])]
+    with pytest.raises(IndexError, match="too many indices"):
+        x[torch.tensor([0]), torch.tensor([0]), torch.tensor([0])]
+    with pytest.raises(IndexError, match="shape of the mask"):
+        x[torch.ones(4, dtype=torch.bool)]
+    with pytest.raises(IndexError, match="could not be broadcast together"):
+        x[torch.tensor([0, 1]), torch.tensor([0, 1, 2])]
+
+
+def test_accumulate_adds_every_repetition():
+    x = torch.zeros(3, dtype=torch.bfloat16)
+    place = torch.zeros(1000, dtype=torch.int64)
+    x.index_put_((place,), torch.tensor(1.0, dtype=torch.bfloat16), accumulate=True)
+    assert x.tolist() == [1000.0, 0.0, 0.0]
+    flags = torch.zeros(2, dtype=torch.bool)
+    flags.index_put_((torch.tensor([1, 1]),), torch.tensor(True), accumulate=True)
+    assert flags.tolist() == [False, True]
+
+
+def difference_quotients(function, x, step=1e-6):
+    grads = np.zeros(x.size)
+    for k in range(x.size):
+        values = []
+        for sign in (1, -1):
+            moved = x.reshape(-1).copy()
+            moved[k] += sign * step
+            values.append(function(torch.tensor(moved.reshape(x.shape))).item())
+        grads[k] = (values[0] - values[1]) / (2 * step)
+    return grads.reshape(x.shape)
+
+
+W = np.random.RandomState(0).rand(3, 4)
+PLACES = torch.tensor([2, 0, 2, 2])
+SMOOTH = {
+    "index": lambda x: (x[PLACES] ** 2).sum(),
+    "index columns": lambda x: (x[:, PLACES] ** 3).sum(),
+    "index pairs": lambda x: (x[PLACES, PLACES] ** 2).sum(),
+    "index_put": lambda x: (torch.ones(3, 4, dtype=torch.float64).index_put(
+        (PLACES,), x[:1] ** 2, accumulate=True) ** 2).sum(),
+    "gather": lambda x: (x.gather(1, torch.tensor([[0, 0, 3], [1, 2, 1], [3, 3, 3]])) ** 2).sum(),
+    "scatter_add": lambda x: (torch.zeros(2, 4, dtype=torch.float64).scatter_add(
+        0, torch.tensor([[0, 1, 1, 0], [1, 1, 1, 1], [0, 0, 1, 0]]), x) ** 2).sum(),
+    "prod": lambda x: torch.ones(2, 4, dtype=torch.float64).scatter_reduce(
+        0, torch.tensor([[0, 1, 1, 0], [1, 1, 1, 1], [0, 0, 1, 0]]), x, "prod").sum(),
+    "mean": lambda x: (x.scatter_reduce(0, torch.tensor([[0, 1, 1, 0]]), x ** 2, "mean") ** 2
+                       ).sum(),
+    "index_add": lambda x: (x.index_add(1, PLACES, x * 2, alpha=3) ** 2).sum(),
+    "masked": lambda x: (x[x > 0.5] ** 2).sum(),
+    "take": lambda x: (x.take(torch.tensor([[0, 11], [-1, 3]])) ** 2).sum(),
+    "sort": lambda x: (x.sort(1).values ** 2 * torch.arange(4.0, dtype=torch.float64)).sum(),
+    "median": lambda x: (x.median(0).values ** 2).sum(),
+    "cat": lambda x: (torch.cat([x, x ** 2, x[:1]]) ** 2).sum(),
+    "stack": lambda x: (torch.stack([x, x ** 2], -1) ** 3).sum(),
+    "split": lambda x: sum((p ** (k + 2)).sum() for k, p in enumerate(x.split([1, 3], 1))),
+    "unbind": lambda x: (x.unbind(1)[2] ** 2).sum(),
+    "roll": lambda x: (x.roll((1, 2), (0, 1)) * x).sum(),
+    "repeat": lambda x: (x.repeat(2, 2)[1:4, 1:6] ** 2).sum(),
+    "triu": lambda x: (x.triu(1) ** 2).sum(),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_gradients(name):
+    x = torch.tensor(W, requires_grad=True)
+    first, = torch.autograd.grad(SMOOTH[name](x), x, create_graph=True)
+    np.testing.assert_allclose(first.detach().numpy(), difference_quotients(SMOOTH[name], W),
+                               rtol=1e-5, atol=1e-7)
+    if not first.requires_grad:
+        return
+    second, = torch.autograd.grad((first ** 2).sum(), x)
+
+    def of_first(values):
+        values.requires_grad_()
+        return (torch.autograd.grad(SMOOTH[name](values), values)[0] ** 2).sum()
+
+    np.testing.assert_allclose(second.numpy(), difference_quotients(of_first, W), rtol=1e-4,
+                               atol=1e-6)
+
+
+def test_sums_do_not_depend_on_threads():
+    torch.manual_seed(0)
+    values, rows = torch.randn(3000, 96), torch.randint(0, 40, (3000,))
+    before = torch.get_num_threads()
+    made = []
+    try:
+        for count in (1, 2, 3):
+            torch.set_num_threads(count)
+            w = torch.zeros(40, 96, requires_grad=True)
+            torch.embedding(w, rows).backward(values)
+            x = torch.zeros(40, 96, requires_grad=True)
+            x[rows].backward(values)
+            made.append((w.grad, x.grad, torch.zeros(40, 96).index_add(0, rows, values)))
+    finally:
+        torch.set_num_threads(before)
+    for other in made[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(made[0], other, strict=True))
+    assert torch.equal(made[0][0], made[0][1])
