@@ -96,7 +96,16 @@ class _Fast:
         state = STATE
         slow = (self.off or state.levels or state.saving or state.inference or state.anomaly
                 or state.autocast)
-        self.flags.value = (1 if state.grad else 0) | (2 if slow else 0)
+        recorder = state.recorder
+        if recorder is not self.recorder:
+            self.recorder = recorder
+            tape = None if recorder is None else recorder.tape
+            self.write(self.tape_place, 0 if tape is None else tape.address)
+            self.write(self.key.RECORDED_TYPE, 0 if tape is None else id(tape.storage_class))
+        if recorder is not None and recorder.running:
+            slow = True  # for another thread; this one waits for it in Python
+        self.flags.value = ((1 if state.grad else 0) | (2 if slow else 0)
+                            | (0 if recorder is None else 4))
         self.thread.value = 0
 
     # ---- operators -----------------------------------------------------------------------

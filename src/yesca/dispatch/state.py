@@ -22,6 +22,7 @@ class _State(threading.local):
         self.run: Any = None  # the backward pass in progress
         self.evaluating: Any = None  # under anomaly mode: the node whose derivative runs
         self.levels: list[Any] = []
+        self.recorder: Any = None
         self.autocast: Any = None  # the lower precision while the CPU's autocast is on
 
 
