@@ -179,10 +179,10 @@ def capture_compute(call: ptr, plan: ptr) -> obj:
             run.drop(made, r)
             return None
         store_obj(made, r * 8, run.over(load_obj(entry), storage))
+    run.count_writes(call, plan, after)  # also where a check fails
     if not checked(plan):
         run.drop(made, results)
         return None
-    run.count_writes(call, plan, after)
     return run.deliver(call, plan, made)
 
 
@@ -192,8 +192,8 @@ def capture_inplace(call: ptr, plan: ptr) -> obj:
     target = load_obj(call, k.TENSORS)
     if not bind(call, plan):
         return None
+    run.count_write(target)
     if not checked(plan):
         return None
-    run.count_write(target)
     incref(target)
     return target
