@@ -95,9 +95,20 @@ div = elementwise(
         "other": lambda grad, self, other, rounding_mode:
             -grad * ((self / other) / other) if rounding_mode is None else 0},
     doc="self / other; rounding_mode 'trunc' or 'floor' rounds the quotient.")
+
+
+def no_derivative(name: str) -> Any:
+    """The formula of an operator that PyTorch refuses to differentiate, when it is asked to."""
+    def formula(grad: Expr) -> Expr:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+    return formula
+
+
 floor_divide = elementwise(
     "floor_divide(Tensor self, Tensor other) -> Tensor", floor_quotient, takes="if",
-    kernel="div_floor_cpu", backward={},
+    kernel="div_floor_cpu",
+    backward=dict.fromkeys(("self", "other"), no_derivative("floor_divide")),
+    node_name="NotImplemented",
     domain={"other": (0.5, 3.0)},
     doc="self / other rounded down.")
 
@@ -159,7 +170,8 @@ signbit = elementwise("signbit(Tensor self) -> Tensor",
                       dtype="compare", inplace=False, doc="Whether the sign bit is set.")
 copysign_ = elementwise("copysign(Tensor self, Tensor other) -> Tensor", copysign, dtype="float",
                         backward={"self": lambda grad, self, result:
-                                  where(self.eq(0), 0.0, grad * (result / self))},
+                                  where(self.eq(0), 0.0, grad * (result / self)),
+                                  "other": lambda grad: 0},
                         doc="self with the sign of other.")
 square = elementwise("square(Tensor self) -> Tensor", lambda x: x * x, node_name="PowBackward0",
                      dtype=lambda promoted, values: (int64, int64) if promoted is bool_

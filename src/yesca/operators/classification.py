@@ -1,4 +1,4 @@
-"""cross_entropy with class numbers, and nll_loss (with probabilities: `soft_targets`).
+"""cross_entropy and nll_loss.
 
 Forward: a stage over the targets (their weight, whether they are in range), one over the rows of
 classes, one that folds the losses; one launch. The logarithm of the softmax is kept for backward,
@@ -344,6 +344,8 @@ rows("nll_loss_forward(Tensor input, Tensor target, Tensor? weight, int ignore_i
                ignore_index, reduction: ops.nll_loss_backward(
                    grad, target, weight, result1, result2, ignore_index, reduction,
                    tuple(input_spec.shape), input_spec.dtype)})
+
+
 def _nll_public(ops: Any, input: Any, target: Any, weight: Any, ignore_index: int,
                 reduction: Any) -> Any:
     _refuse_gradient(weight)
@@ -351,7 +353,7 @@ def _nll_public(ops: Any, input: Any, target: Any, weight: Any, ignore_index: in
 
 
 composite("nll_loss(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, "
-          "any reduction='mean') -> Tensor", _nll_public, method=False,
+          "any reduction='mean') -> Tensor", _nll_public, method=False, autocast="float32",
           doc="Minus the input at the target's class, times the class's weight.")
 
 
@@ -397,5 +399,5 @@ def _refuse_gradient(weight: Any) -> None:
 
 composite("cross_entropy(Tensor input, Tensor target, Tensor? weight=None, "
           "int ignore_index=-100, any reduction='mean', float label_smoothing=0.0) -> Tensor",
-          _public, method=False,
+          _public, method=False, autocast="float32",
           doc="The negative log-likelihood of target under softmax(input).")

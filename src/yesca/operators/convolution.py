@@ -310,8 +310,9 @@ def _transposed(rank: int) -> Any:
 for _rank in (1, 2, 3):
     composite(f"conv{_rank}d(Tensor input, Tensor weight, Tensor? bias=None, any stride=1, "
               "any padding=0, any dilation=1, int groups=1) -> Tensor", _plain(_rank),
-              method=False, doc="Each output channel: the kernel's products with every window.")
+              method=False, autocast="lower",
+              doc="Each output channel: the kernel's products with every window.")
     composite(f"conv_transpose{_rank}d(Tensor input, Tensor weight, Tensor? bias=None, "
               "any stride=1, any padding=0, any output_padding=0, int groups=1, any dilation=1) "
-              "-> Tensor", _transposed(_rank), method=False,
+              "-> Tensor", _transposed(_rank), method=False, autocast="lower",
               doc="The gradient of a convolution with respect to its input, as an operator.")

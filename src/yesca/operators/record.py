@@ -17,6 +17,10 @@ reads, and thereby what the tape keeps:
 An elementwise record's formulas are kernel bodies over expressions; elsewhere they call `ops`.
 A key that is a tuple of argument names has one formula that gives a tuple.
 
+Autocast. `autocast` is the class of the operator under `torch.autocast("cpu")`: "lower" (its
+tensors are cast to the lower precision), "float32" (halves are widened), "promote" (all go to
+the widest dtype among them) or "" (it takes what comes).
+
 Tests. `tests/support/operator_cases.py` makes arguments from the schema and the kind. What it
 cannot guess stands here: `domain`, the interval that values are drawn from (or one for each
 argument that needs its own), and `samples(make)`, which gives tuples of arguments in the schema's
@@ -104,6 +108,13 @@ class Record:
         """Positions of the arguments that hold tensors."""
         return tuple(k for k, p in enumerate(self.schema.parameters)
                      if p.type in ("Tensor", "Tensor[]"))
+
+    @property
+    def counts_numbers(self) -> bool:
+        """Whether a number in the place of a tensor is an edge of the tape's node, as PyTorch has
+        it: there, such a number is made a tensor."""
+        return self.kind == "elementwise" and self.name not in (
+            "pow", "rsub", "remainder", "fmod", "lerp", "clamp", "clamp_min", "clamp_max")
 
     def saved_names(self, wanted: set[str]) -> list[str]:
         """Names that the formulas for these arguments read: what the tape must keep."""

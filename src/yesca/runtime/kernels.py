@@ -33,7 +33,7 @@ def compiler_version() -> str:
 
 
 def _load(stage: Stage, variant: Variant, name: str) -> int:
-    text = f"{describe(stage)}\n{variant.pattern} {variant.columns}"
+    text = f"{describe(stage)}\n{variant}"
     key = machine.hash_key("stage", compiler_version(), text)
     symbol = machine.symbol("kernel", key)  # equal stages of two records are one kernel
 

@@ -97,7 +97,7 @@ class Plan:
         for value in self.values:
             for ref in value if isinstance(value, tuple) else (value,):
                 if type(ref).__name__ == "Ref" and ref.slot == slot:
-                    return ref.spec  # type: ignore[no-any-return]
+                    return ref.spec
         raise KeyError(slot)
 
     def carries(self, result: int) -> bool:

@@ -1,4 +1,8 @@
-"""cross_entropy against probabilities. As with class numbers, backward reads the logarithms."""
+"""cross_entropy with probabilities for targets: the records behind `cross_entropy`.
+
+One launch forward, one backward; the logarithm of the softmax is kept for backward, as where the
+targets are classes (`classification.py`).
+"""
 
 from __future__ import annotations
 
