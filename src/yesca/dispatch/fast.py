@@ -40,6 +40,7 @@ class _Fast:
     types: dict[str, type]
     kept: list[Any] = field(default_factory=list)
     plans: list[Any] = field(default_factory=list)
+    retired: list[Any] = field(default_factory=list)
     operators: list[tuple[Record, Callable[..., Any]]] = field(default_factory=list)
     entries: int = 0
     off: bool = False  # every call takes the Python path (refresh() makes a change known)
@@ -207,9 +208,9 @@ class _Fast:
         self.entries += 1
 
     def forget(self) -> None:
-        """Empty the table."""
+        """Empty the table. The blocks live one table longer: a thread may be running one."""
         ctypes.memset(self.table, 0, ctypes.sizeof(self.table))
-        self.plans.clear()
+        self.retired, self.plans = self.plans, []
         self.entries = 0
 
     def block(self, plan: Plan, mask: int) -> list[int] | None:
@@ -234,9 +235,8 @@ class _Fast:
                  len(plan.launches), int(plan.differentiable), offset,
                  id(plan), plan.checks, len(saved), len(plan.writes)]
         words += [plan.operand_spec(k).dtype.itemsize for k in range(plan.operands)]
-        for k, spec in enumerate(plan.results):
-            size = spec.nbytes
-            self.kept.append(size)
+        plan.native = sizes = [spec.nbytes for spec in plan.results]  # new results refer to them
+        for k, (spec, size) in enumerate(zip(plan.results, sizes, strict=True)):
             words += [id(spec), size, id(size), int(plan.carries(k))]
         words += plan.temporaries
         for is_result, which in saved:

@@ -75,6 +75,7 @@ def check_weight(weight: Any, classes: int, dtype: Any) -> None:
 
 
 def classes_last(x: Any) -> Any:
+    """x with its classes as the inner axis."""
     return x.seen(movedim(x.spec, (class_dim(x.spec.ndim),), (-1,)))
 
 
