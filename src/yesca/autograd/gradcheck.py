@@ -237,7 +237,7 @@ def _check_undefined(outputs: list[Any], sources: list[Any]) -> None:
 
 
 class _Callable(types.ModuleType):
-    """This module has the name of its function: PyTorch lets `autograd.gradcheck(...)` be called."""
+    """The module bears its function's name: `autograd.gradcheck(...)` can be called."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> bool:
         return gradcheck(*args, **kwargs)

@@ -95,8 +95,8 @@ class Node(NodeBase):
         """Why a view that this node made must not be written in place ("": it may be)."""
         if len(self._plan.views) < 2:
             return ""
-        return (f"Output {port} of {short_name(self)} is a view and is being modified inplace. This "
-                "view is the output of a function that returns multiple views. Such functions do "
+        return (f"Output {port} of {short_name(self)} is a view and is being modified "
+                "inplace. This view is the output of a function that returns multiple views. Such functions do "
                 "not allow the output views to be modified inplace. You should replace the inplace "
                 "operation by an out-of-place one.")
 

@@ -149,7 +149,8 @@ class _Builder:
                 slow = slow or launch.total > launch.grain
         block = (ctypes.c_int64 * (len(words) + 1))(launches, *words)
         return Program(
-            block, self._frame(count, slow, ctypes.addressof(block)), tuple((place, n) for n, place in self.earlier.items()),
+            block, self._frame(count, slow, ctypes.addressof(block)),
+            tuple((place, n) for n, place in self.earlier.items()),
             tuple((place, n, self.sizes[n]) for n, place in self.outputs.items()),
             self.arena.size, launches, slow, tuple(self.cells), self.cells_at)
 

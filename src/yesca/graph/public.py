@@ -12,7 +12,7 @@ from . import recorder
 from .trie import Trie
 
 
-def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None,  # noqa: A001
+def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None,
             backend: Any = None, mode: str | None = None,
             options: dict[str, Any] | None = None, disable: bool = False) -> Any:
     """Record what a function or module launches, and replay it by one native call.

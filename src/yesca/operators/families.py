@@ -9,8 +9,8 @@ FAMILIES = (
     "creation", "indexing", "slicing", "gathering", "products", "contraction", "matrix_chains",
     "attending", "softmax_family", "normalisation", "batch_statistics", "joining", "rearranging",
     "sorting", "searching", "quantiles", "view_copies", "bags", "optimizers", "losses",
-    "classification", "class_probabilities", "adding_products", "convolution", "pooling", "adaptive_pooling", "resampling",
-    "patches",
+    "classification", "class_probabilities", "adding_products", "convolution", "pooling",
+    "adaptive_pooling", "resampling", "patches",
 )
 _loaded: list[str] = []
 

@@ -1,4 +1,4 @@
-"""What pools and resampling share: sizes of windows, padded copies, windows one dimension at a time.
+"""What pools and resampling share: sizes of windows, padded copies, one dimension at a time.
 
 A *span* is what one output index reads along one dimension: equally long ones a fixed step apart
 (pools), or the ones that divide a dimension into a given number of parts (adaptive pools).
@@ -143,8 +143,8 @@ class Parts:
     def fold(self, body: Any, outputs: Sequence[Any], picked: Sequence[Any] = ()) -> None:
         """outputs = body(value, inside, start, pick) for every part.
 
-        `start`: where the folded row begins in the dimension. `pick(k, place)` reads the k-th of the buffers `picked`, of the input's shape, at one place
-        of the dimension.
+        `start`: where the folded row begins in the dimension. `pick(k, place)` reads the k-th of
+        the buffers `picked`, of the input's shape, at one place of the dimension.
         """
         dim, step = self.dim, self.x.spec.strides[self.dim]
         tables = [along(t, len(self.shape), dim).as_rows()
