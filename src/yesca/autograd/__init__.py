@@ -1,4 +1,4 @@
-"""`torch.autograd`: the tape, derivatives, functions of one's own. Loaded on first use."""
+"""`torch.autograd`: the tape, derivatives, functions of one's own; loaded on first use."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from ..core.storage import UntypedStorage
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS
 from ..dispatch.state import HOOKED_LEAVES, STATE, set_grad
-from .function import FunctionNode, fitted
+from .function_node import FunctionNode, fitted
 
 Edge = tuple[Any, int]
 
@@ -82,6 +82,7 @@ class Run:
         self.pending: dict[Any, list[Any]] = {}
         self.heap: list[tuple[int, Any]] = []
         self.waiting: dict[Any, int] | None = None
+        self.memo: dict[Any, Any] = {}  # what checkpoints have computed again in this pass
 
     def start(self, edges: Sequence[Edge], grads: list[Any]) -> None:
         """Walk from the roots; `grads` is emptied, so that nothing is kept longer than needed."""

@@ -237,7 +237,7 @@ def _check_undefined(outputs: list[Any], sources: list[Any]) -> None:
 
 
 class _Callable(types.ModuleType):
-    """The module bears its function's name: `autograd.gradcheck(...)` can be called."""
+    """The module and its function share a name; PyTorch lets `autograd.gradcheck()` be called."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> bool:
         return gradcheck(*args, **kwargs)

@@ -11,7 +11,7 @@ from ..base.handles import RemovableHandle
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS
 from ..dispatch.state import pop_saving, push_saving
-from .function import HandleMethods
+from .function_node import HandleMethods
 from .handle import handle
 from .inplace import gradient_edge
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..base.handles import register
 from ..core.tensor_base import TensorBase
 from ..dispatch.state import HOOKED_LEAVES
-from .function import FunctionNode, HandleMethods
+from .function_node import FunctionNode, HandleMethods
 from .inplace import gradient_edge
 from .node import Node
 from .saved import FREED, restore

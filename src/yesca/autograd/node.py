@@ -46,7 +46,7 @@ class Node(NodeBase):
 
     def name(self) -> str:
         """PyTorch's name of this kind of node."""
-        return self._plan.record.grad_name_of(self._plan)
+        return self._plan.record.grad_name_of(self._plan)  # type: ignore[no-any-return]
 
     @property
     def extra(self) -> NodeExtra:
@@ -56,7 +56,7 @@ class Node(NodeBase):
 
     def edges(self) -> tuple[Any, ...]:
         """Per tensor argument: the node or leaf its gradient goes to, or None."""
-        return self._edges
+        return self._edges  # type: ignore[no-any-return]
 
     def results(self) -> int:
         """How many gradients it takes."""
@@ -95,8 +95,8 @@ class Node(NodeBase):
         """Why a view that this node made must not be written in place ("": it may be)."""
         if len(self._plan.views) < 2:
             return ""
-        return (f"Output {port} of {short_name(self)} is a view and is being modified "
-                "inplace. This view is the output of a function that returns multiple views. Such functions do "
+        return (f"Output {port} of {short_name(self)} is a view and is being modified inplace. "
+                "This view is the output of a function that returns multiple views. Such functions do "
                 "not allow the output views to be modified inplace. You should replace the inplace "
                 "operation by an out-of-place one.")
 
@@ -106,7 +106,8 @@ class Node(NodeBase):
             raise RuntimeError(FREED)
         if not STATE.grad:
             try:
-                return steps.step(self._plan, self._mask)(self, grads)
+                step: steps.Step = steps.step(self._plan, self._mask)
+                return step(self, grads)  # type: ignore[no-any-return]
             except SavedChanged:
                 pass  # what follows words the error
         return self.walk(grads)

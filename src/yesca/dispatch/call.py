@@ -19,7 +19,7 @@ from ..operators.record import Record
 from ..runtime.plan import NUMBER, Plan, new_storage
 from ..runtime.plan import run as run_plan
 from ..runtime.program import Program, Ref
-from . import inplace
+from . import autocast, inplace
 from .state import STATE
 
 PLAN_LIMIT = 1 << 14  # plans that a record keeps; then it starts anew
@@ -53,6 +53,8 @@ def _through_levels(record: Record, values: tuple[Any, ...], target: Any) -> Any
 
 def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
     """Run below the levels. `target`: the tensor that takes the result, in place."""
+    if record.autocast and STATE.autocast is not None and target is None:
+        return autocast.run(record, values)
     if record.composite is not None:
         made = record.composite(OPERATORS, *values)
         return made if target is None or made is target else OPERATORS.copy_(target, made)
@@ -195,9 +197,9 @@ def execute(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: boo
         return _execute_view(plan, tensors, scalars, needs)
     if plan.inplace:
         return _execute_inplace(plan, tensors, scalars, needs)
-    storages = _storages(plan, tensors, scalars)
-    for k in plan.writes:
+    for k in plan.writes:  # also where a check fails afterwards
         inplace.bump(tensors[k])
+    storages = _storages(plan, tensors, scalars)
     if not plan.results:
         return None
     wrap = registry.wrap

@@ -26,6 +26,10 @@ from .state import STATE, listeners
 
 CAPACITY = 1 << 15
 LIMIT = CAPACITY // 2  # entries; then the table starts anew
+#: Operators whose calls may come down to one plan of another record, on the same tensors.
+INDIRECT = {"getitem": ("index_at",), "reshape": ("view",), "flatten": ("view",),
+            "unflatten": ("view",), "view_as": ("view",), "reshape_as": ("view",),
+            "expand_as": ("expand",)}
 SLOTS, WORDS, RESULTS, OPERANDS = 144, 512, 15, 62
 
 
@@ -36,6 +40,7 @@ class _Fast:
     types: dict[str, type]
     kept: list[Any] = field(default_factory=list)
     plans: list[Any] = field(default_factory=list)
+    retired: list[Any] = field(default_factory=list)
     operators: list[tuple[Record, Callable[..., Any]]] = field(default_factory=list)
     entries: int = 0
     off: bool = False  # every call takes the Python path (refresh() makes a change known)
@@ -94,7 +99,8 @@ class _Fast:
     def refresh(self) -> None:
         """Copy the running thread's flags to where the builtin reads them."""
         state = STATE
-        slow = self.off or state.levels or state.saving or state.inference or state.anomaly
+        slow = (self.off or state.levels or state.saving or state.inference or state.anomaly
+                or state.autocast)
         recorder = state.recorder
         if recorder is not self.recorder:
             self.recorder = recorder
@@ -161,11 +167,25 @@ class _Fast:
         key = self.pending[:length]
         record, twin = self.operators[number]
         calls.last_plan = None
-        made = twin(*args, **options)
+        given = (*args, *options.values())
+        if record.name in INDIRECT:
+            made = self._in_python(twin, args, options)
+        else:
+            made = twin(*args, **options)
         plan = calls.last_plan
-        if plan is not None and plan.record is record:
-            self.enter(key, plan, (*args, *options.values()))
+        if plan is not None and _computes(plan, record, _tensors_in(given)):
+            self.enter(key, plan, given)
         return made
+
+    def _in_python(self, twin: Callable[..., Any], args: Any, options: Any) -> Any:
+        """Run a twin whose inner calls shall be seen: none of them takes the builtin path."""
+        before, self.off = self.off, True
+        self.refresh()
+        try:
+            return twin(*args, **options)
+        finally:
+            self.off = before
+            self.refresh()
 
     def enter(self, key: list[int], plan: Plan, args: tuple[Any, ...]) -> None:
         """Put a plan into the table, if the builtin can run it."""
@@ -188,9 +208,9 @@ class _Fast:
         self.entries += 1
 
     def forget(self) -> None:
-        """Empty the table."""
+        """Empty the table. The blocks live one table longer: a thread may be running one."""
         ctypes.memset(self.table, 0, ctypes.sizeof(self.table))
-        self.plans.clear()
+        self.retired, self.plans = self.plans, []
         self.entries = 0
 
     def block(self, plan: Plan, mask: int) -> list[int] | None:
@@ -215,9 +235,8 @@ class _Fast:
                  len(plan.launches), int(plan.differentiable), offset,
                  id(plan), plan.checks, len(saved), len(plan.writes)]
         words += [plan.operand_spec(k).dtype.itemsize for k in range(plan.operands)]
-        for k, spec in enumerate(plan.results):
-            size = spec.nbytes
-            self.kept.append(size)
+        plan.native = sizes = [spec.nbytes for spec in plan.results]  # new results refer to them
+        for k, (spec, size) in enumerate(zip(plan.results, sizes, strict=True)):
             words += [id(spec), size, id(size), int(plan.carries(k))]
         words += plan.temporaries
         for is_result, which in saved:
@@ -231,6 +250,31 @@ class _Fast:
             for word, position, kind in one.numbers:
                 words += [word, position, "ifs".index(kind)]
         return words
+
+
+def _tensors_in(values: Any) -> list[Any]:
+    """The tensors among arguments, also inside lists and tuples."""
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, TensorBase):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += _tensors_in(value)
+    return found
+
+
+def _computes(plan: Plan, record: Record, tensors: list[Any]) -> bool:
+    """Whether the plan that ran last is all that a call of the record on these tensors does.
+
+    An index expression with tensors ends in a gather from the tensor itself where its other parts
+    change nothing. A tensor whose value was read (as a size, say) is no operand of the plan.
+    """
+    if plan.operands != len(tensors):
+        return False
+    if plan.record is record:
+        return True
+    return plan.record.name in INDIRECT.get(record.name, ()) and all(
+        plan.operand_spec(k) is t._spec for k, t in enumerate(tensors))
 
 
 class SavedChanged(RuntimeError):

@@ -23,6 +23,7 @@ class _State(threading.local):
         self.evaluating: Any = None  # under anomaly mode: the node whose derivative runs
         self.levels: list[Any] = []
         self.recorder: Any = None
+        self.autocast: Any = None  # the lower precision while the CPU's autocast is on
 
 
 STATE = _State()
@@ -53,6 +54,13 @@ def set_inference(enabled: bool) -> None:
 def set_anomaly(enabled: bool, check_nan: bool) -> None:
     """Switch anomaly mode on this thread."""
     STATE.anomaly, STATE.check_nan = enabled, check_nan
+    for listener in listeners:
+        listener()
+
+
+def set_autocast(dtype: Any) -> None:
+    """Switch autocast of CPU tensors on, with its lower precision, or off (None)."""
+    STATE.autocast = dtype
     for listener in listeners:
         listener()
 

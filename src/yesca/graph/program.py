@@ -148,9 +148,9 @@ class _Builder:
                 launches += 1
                 slow = slow or launch.total > launch.grain
         block = (ctypes.c_int64 * (len(words) + 1))(launches, *words)
+        bases = tuple((place, n) for n, place in self.earlier.items())
         return Program(
-            block, self._frame(count, slow, ctypes.addressof(block)),
-            tuple((place, n) for n, place in self.earlier.items()),
+            block, self._frame(count, slow, ctypes.addressof(block)), bases,
             tuple((place, n, self.sizes[n]) for n, place in self.outputs.items()),
             self.arena.size, launches, slow, tuple(self.cells), self.cells_at)
 

@@ -12,8 +12,8 @@ from . import recorder
 from .trie import Trie
 
 
-def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None,
-            backend: Any = None, mode: str | None = None,
+def compile(model: Any = None, *, fullgraph: bool = False,  # noqa: A001
+            dynamic: bool | None = None, backend: Any = None, mode: str | None = None,
             options: dict[str, Any] | None = None, disable: bool = False) -> Any:
     """Record what a function or module launches, and replay it by one native call.
 

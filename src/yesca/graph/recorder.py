@@ -71,7 +71,8 @@ class Recorder:
     def offer(self, plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> Any:
         """Record a call; gives the storages of its results, or None if it has to run at once."""
         with self.lock:
-            if not self._recordable(tensors, scalars):
+            alone = plan.checks and not self.tape.storages  # it would run at once
+            if alone or not self._recordable(tensors, scalars):
                 return None
             if self.tape.full():
                 self.flush()

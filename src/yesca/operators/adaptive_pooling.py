@@ -122,8 +122,8 @@ def _largest(p: Any, self: Any, size: Sizes) -> None:
 
 def _winner(p: Any, value: Expr, kept: Expr, start: Expr, pick: Any, step: int
             ) -> tuple[Expr, Expr]:
-    floor = const(spans.lowest(value.dtype), value.dtype)
-    seen = where(kept, value, floor)
+    wide = compute_dtype(value.dtype)
+    seen = where(kept, cast(value, wide), const(spans.lowest(wide), wide))
     place = start + fold("argmax", seen)
     flat = place * p.fixed(step, int64)
     return fold("max", seen), flat if pick is None else flat + pick(0, place)

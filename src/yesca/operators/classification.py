@@ -75,6 +75,7 @@ def check_weight(weight: Any, classes: int, dtype: Any) -> None:
 
 
 def classes_last(x: Any) -> Any:
+    """x with its classes as the inner axis."""
     return x.seen(movedim(x.spec, (class_dim(x.spec.ndim),), (-1,)))
 
 
@@ -352,7 +353,7 @@ def _nll_public(ops: Any, input: Any, target: Any, weight: Any, ignore_index: in
 
 
 composite("nll_loss(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, "
-          "any reduction='mean') -> Tensor", _nll_public, method=False,
+          "any reduction='mean') -> Tensor", _nll_public, method=False, autocast="float32",
           doc="Minus the input at the target's class, times the class's weight.")
 
 
@@ -398,5 +399,5 @@ def _refuse_gradient(weight: Any) -> None:
 
 composite("cross_entropy(Tensor input, Tensor target, Tensor? weight=None, "
           "int ignore_index=-100, any reduction='mean', float label_smoothing=0.0) -> Tensor",
-          _public, method=False,
+          _public, method=False, autocast="float32",
           doc="The negative log-likelihood of target under softmax(input).")

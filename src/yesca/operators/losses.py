@@ -67,7 +67,8 @@ def loss(name: str, parameters: str, body: Callable[..., Expr], backward: Any = 
          node_name=lambda plan: label(plan.values[-1]),
          backward={tuple(tensors): _reduced_back(element, tensors, parts)})
     composite(f"{name}(Tensor input, Tensor target{extra}, any reduction='mean') -> Tensor",
-              _public(name), method=False, doc=doc)
+              _public(name), method=False,
+              autocast="float32", doc=doc)
 
 
 def _scaled(formula: Callable[..., Any]) -> Callable[..., Any]:

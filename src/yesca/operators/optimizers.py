@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.dtypes import float64
-from ..loops.ir import Expr, cast
+from ..core.dtypes import float64, int64
+from ..loops.ir import Expr, cast, const
 from ..loops.scalar import fma, maximum, power, sqrt, where
 from .kinds import compute_dtype, rows
 
@@ -140,6 +140,28 @@ for _name, _body in (("add", lambda x, y: x + y), ("mul", lambda x, y: x * y),
              _each(_body))
     _several(f"_each_{_name}_number(Tensor[] self, Scalar number) -> Tensor",
              _each_number(_body))
+
+
+class NonFinite(ArithmeticError):
+    """What `_each_unscale` raises, its work done, where it met an infinity or NaN."""
+
+
+def _unscale(p: Any, targets: Any, factor: Any) -> None:
+    """self[k] *= factor; NonFinite if any element was not finite."""
+    def body(x: Expr) -> tuple[Expr, ...]:
+        wide = cast(x, compute_dtype(targets[0].spec.dtype))
+        p.check((wide - wide).eq(0), const(1, int64), _found_non_finite)
+        return (wide * p.argument(1, wide.dtype),)
+
+    if targets:
+        p.table(body, [targets], (0,))
+
+
+def _found_non_finite(_: int) -> None:
+    raise NonFinite
+
+
+_several("_each_unscale(Tensor[] self, Scalar factor) -> Tensor", _unscale)
 
 
 def _lerp(p: Any, targets: Any, ends: Any, weight: Any) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.dtypes import FLOATING, bool_, int64
+from ..core.dtypes import FLOATING, bool_, int32, int64
 from ..core.spec import contiguous_strides, spec
-from ..loops.ir import Expr, cast, const, fold
-from ..loops.scalar import isnan, maximum, where
+from ..loops.ir import Expr, cast, const, fold, load
+from ..loops.scalar import idiv, isnan, maximum, where
 from . import spans
 from .kinds import composite, compute_dtype, rows
 
-MOST_LOADS = 32  # window elements that one stage reads; more are read by several
+MOST_LOADS = 9  # window elements that one stage reads; larger windows go by dimensions
 
 Sizes = tuple[int, ...]
 
@@ -75,47 +75,93 @@ def _max_pool(p: Any, self: Any, kernel: Sizes, stride: Sizes, padding: Sizes, d
         return
     extents = _extents(shape, result, kernel, stride, padding, dilation)
     x = spans.padded(p, self, padding, extents, spans.lowest(dtype))
+    if math.prod(kernel) > MOST_LOADS:
+        _by_dimensions(p, x, shape, kernel, stride, padding, dilation,
+                       [made, places] if indices else [made])
+        return
     source = spans.stepped(x, result, stride, (0,) * rank)
     steps = [tuple(a * d for a, d in zip(k, dilation, strict=True))
              for k in spans.positions(kernel)]
-    parts = [steps[k:k + MOST_LOADS] for k in range(0, len(steps), MOST_LOADS)]
     if not indices:
-        for n, part in enumerate(parts):
-            p.flat(lambda *v, part=part: _largest(p, x, part, v),
-                   [source, *([made] if n else [])], [made])
+        p.flat(lambda _: _largest(p, x, steps), [source], [made])
         return
     begin = spans.flat_place(p, shape[-rank:], result, stride, padding)
     first = begin if not any(padding) else spans.flat_place(
         p, shape[-rank:], result, stride, padding, dilation)
     unit = contiguous_strides(shape[-rank:])
-    for n, part in enumerate(parts):
-        p.flat(lambda *v, part=part: _largest_place(p, x, part, unit, v),
-               [source, begin, *([made, places] if n else [first])], [made, places])
+    p.flat(lambda _, begin, first: _largest_place(p, x, steps, unit, begin, first),
+           [source, begin, first], [made, places])
 
 
-def _largest(p: Any, x: Any, part: list[Sizes], loads: tuple[Expr, ...]) -> Expr:
-    best = loads[1] if len(loads) > 1 else None
-    for place in part:
-        value = spans.at(0, x, p, place)
-        best = value if best is None else maximum(best, value)
-    return best  # type: ignore[return-value]
+def _largest(p: Any, x: Any, steps: list[Sizes]) -> Expr:
+    best = spans.at(0, x, p, steps[0])
+    for place in steps[1:]:
+        best = maximum(best, spans.at(0, x, p, place))
+    return best
 
 
-def _largest_place(p: Any, x: Any, part: list[Sizes], unit: Sizes, loads: tuple[Expr, ...]
+def _largest_place(p: Any, x: Any, steps: list[Sizes], unit: Sizes, begin: Expr, first: Expr
                    ) -> tuple[Expr, Expr]:
     """The largest value and its place: the first of equal ones, a NaN before all."""
-    _, begin, *before = loads
     dtype = x.spec.dtype
-    best, found = before if len(before) == 2 else (const(spans.lowest(dtype), dtype), before[0])
-    for place in part:
+    best, found = const(spans.lowest(dtype), dtype), cast(first - begin, int32)
+    for place in steps:
         value = spans.at(0, x, p, place)
         better = value > best
         if dtype.category == FLOATING:
             better = better | isnan(value)
         step = sum(a * u for a, u in zip(place, unit, strict=True))
         best = where(better, value, best)
-        found = where(better, begin + p.fixed(step, int64), found)
-    return best, found
+        found = where(better, p.fixed(step, int32), found)
+    return best, begin + cast(found, int64)
+
+
+def _by_dimensions(p: Any, x: Any, shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes,
+                   dilation: Sizes, outs: list[Any]) -> None:
+    """The largest of the largest, one dimension after the other, innermost first."""
+    rank, ndim = len(kernel), len(shape)
+    result = outs[0].spec.shape[-rank:]
+    unit = contiguous_strides(shape[-rank:])
+    value, found = x, None
+    for d in reversed(range(rank)):
+        dim = ndim - rank + d
+        made = [*value.spec.shape]
+        made[dim] = result[d]
+        goals = outs if d == 0 else [p.temporary(made, t.spec.dtype) for t in outs]
+        steps, own = list(value.spec.strides), value.spec.strides[dim]
+        steps[dim] = own * stride[d]
+        rows_ = [value.seen(((*made, kernel[d]), (*steps, own * dilation[d]), 0))]
+        if len(outs) == 2:
+            rows_.append(spans.along(spans.window_starts(p, result[d], stride[d]), ndim,
+                                     dim).as_rows())
+            if found is not None:
+                steps = list(found.spec.strides)
+                steps[dim] = 0
+                rows_.append(found.seen((tuple(made), tuple(steps), 0)).as_rows())
+        p.rows(_winners(p, d, unit[d], padding, dilation, found, dim, len(outs) == 2), rows_,
+               [g.as_rows() for g in goals], made, kernel[d])
+        value, found = goals[0], goals[-1] if len(outs) == 2 else None
+
+
+def _winners(p: Any, d: int, unit: int, padding: Sizes, dilation: Sizes, found: Any, dim: int,
+             places: bool) -> Any:
+    """The body of one dimension's stage: the largest value and, if asked for, its flat place."""
+    def body(v: Expr, *loads: Expr) -> Any:
+        wide = cast(v, compute_dtype(v.dtype))
+        if not places:
+            return fold("max", wide)
+        start, apart = loads[0], p.fixed(dilation[d], int64)
+        padded = p.fixed(padding[d], int64)
+        missing = maximum(padded - start, const(0, int64))
+        first = start + idiv(missing + apart - 1, apart) * apart  # what is not padding
+        place = maximum(start + fold("argmax", wide) * apart, first)
+        flat = (place - padded) * p.fixed(unit, int64)
+        if found is not None:
+            own = p.fixed(found.spec.strides[dim], int64)
+            flat = flat + load(2, int64, place * own)
+        return fold("max", wide), flat
+
+    return body
 
 
 def _max_pool_backward(p: Any, grad_output: Any, indices: Any, shape: Sizes, rank: int) -> None:
@@ -256,8 +302,6 @@ def _avg_pool(p: Any, self: Any, kernel: Sizes, stride: Sizes, padding: Sizes, c
 def _mean(p: Any, total: Expr, counts: tuple[Expr, ...], fixed: int) -> Expr:
     if total.dtype.category == FLOATING:
         return _over(p, total, counts, fixed)
-    from ..loops.scalar import idiv
-
     if not counts:
         return idiv(total, p.fixed(fixed, total.dtype))
     whole = counts[0]
@@ -351,5 +395,5 @@ for _rank in (1, 2, 3):
     _more = ", any? divisor_override=None" if _rank > 1 else ""
     composite(f"avg_pool{_rank}d(Tensor self, any kernel_size, any? stride=None, any padding=0, "
               f"bool ceil_mode=False, bool count_include_pad=True{_more}) -> Tensor",
-              _public_avg(_rank), method=False,
+              _public_avg(_rank), method=False, out=_rank > 1,
               doc="The mean of every window of the last dimensions.")

@@ -74,6 +74,7 @@ def _quantile(name: str) -> Any:
 for _name in ("quantile", "nanquantile"):
     composite(f"{_name}(Tensor self, any q, int? dim=None, bool keepdim=False, *, "
               "str interpolation='linear') -> Tensor", _quantile(_name), out=True,
+              autocast="float32",
               doc="The value below which the share q of the values lies"
               + ("." if _name == "quantile" else ", NaNs left out."))
 

@@ -119,7 +119,7 @@ def _prod_with_zeros(ops: Any, grad: Any, self: Any, dim: Any, keepdim: bool) ->
 
 prod = reduction("prod(Tensor self, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
                  "Tensor", "prod", dtype="sum", backward={"self": _prod_back},
-                 doc="The product over dim.")
+                 autocast="float32", doc="The product over dim.")
 count_nonzero = composite(
     "count_nonzero(Tensor self, any? dim=None) -> Tensor",
     lambda ops, self, dim: ops.sum(ops.ne(self, 0), dim), doc="How many are not zero.")

@@ -180,6 +180,7 @@ for _suffix in ("", "_"):
               doc="self with alpha * source added to the slices that the index names.")
     composite(f"index_copy{_suffix}(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
               _index_copy(_inplace), out=not _inplace,
+              autocast="" if _inplace else "promote",
               doc="self with source written to the slices that the index names.")
     composite(f"index_fill{_suffix}(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
               _index_fill(_inplace), doc="self with value in the slices that the index names.")

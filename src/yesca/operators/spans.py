@@ -1,4 +1,4 @@
-"""What pools and resampling share: sizes of windows, padded copies, one dimension at a time.
+"""What pools and resampling share: sizes of windows, padded copies, parts of a dimension.
 
 A *span* is what one output index reads along one dimension: equally long ones a fixed step apart
 (pools), or the ones that divide a dimension into a given number of parts (adaptive pools).
@@ -183,6 +183,11 @@ def part_lengths(p: Any, size: int, parts: int, wide: DType) -> Any:
     """The lengths of the parts."""
     return table(p, parts, lambda i: part_end(p, i, size, parts) - part_first(p, i, size, parts),
                  wide)
+
+
+def window_starts(p: Any, windows: int, stride: int) -> Any:
+    """Where each window along one padded dimension begins."""
+    return table(p, windows, lambda i: i * p.fixed(stride, int64))
 
 
 def window_counts(p: Any, size: int, windows: int, kernel: int, stride: int, padding: int,

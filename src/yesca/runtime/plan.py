@@ -65,7 +65,7 @@ class Plan:
     saved: dict[int, tuple[tuple[bool, int], ...]] = field(default_factory=dict)
     differentiable: bool = False
     steps: dict[int, Any] = field(default_factory=dict)  # derivative by mask of wanted operands
-    native: Any = None  # the builtin's form of this plan
+    native: Any = None  # objects that the builtin's form of this plan refers to
     writes: tuple[int, ...] = ()  # operands that the stages write as well (running statistics)
 
     def saves(self, wanted: int) -> tuple[tuple[bool, int], ...]:

@@ -325,10 +325,11 @@ class Program:
         stage, refs = self._stage("table", body, first, [first[k] for k in written])
         words, numbers = self._argument_words(0)
         chunk = _grain(stage, 1)
+        cells = refs[len(first) + len(written):]  # of the checks
         pointers = []
         rows = 0
         for entry in entries:
-            every = [*entry, *(entry[k] for k in written)]
+            every = [*entry, *(entry[k] for k in written), *cells]
             count = entry[written[0]].spec.numel
             for start in range(0, count, chunk):
                 for ref in every:
@@ -372,10 +373,24 @@ class Program:
             self.raisers.append(fail)
             refs.append(cell)
             stores.append(Store(len(refs) - 1, ir.cast(value, int64) ^ NO_ERROR, None, ~holds))
+        self._refuse_complex([*inputs, *outputs], stores)
         buffers = tuple(Buffer(r.spec.dtype, k >= len(inputs), not r.row)
                         for k, r in enumerate(refs))
         arguments = tuple(slot[-1] for slot in self._slots)
         return Stage(kind, buffers, arguments, tuple(stores)), refs
+
+    def _refuse_complex(self, refs: Sequence[Ref], stores: Sequence[Store]) -> None:
+        """Complex elements may be moved; the IR has no arithmetic for them."""
+        found = next((r.spec.dtype for r in refs if r.spec.dtype.is_complex), None)
+        if found is None:
+            return
+        roots = [e for s in stores for e in (s.value, s.offset, s.guard) if e is not None]
+        for node in walk(*roots):
+            if node.op not in ("load", "where") and any(
+                    e.dtype.is_complex for e in (node, *node.args)):
+                raise self.record.lacks(self.scalar_name(found))
+        if any(s.accumulate and s.value.dtype.is_complex for s in stores):
+            raise self.record.lacks(self.scalar_name(found))
 
     def _launch(self, stage: Stage, variant: Variant, refs: Sequence[Ref], size: int,
                 inner: Sequence[int], sizes: Sequence[int], steps: Sequence[Sequence[int]],

@@ -160,6 +160,12 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
 
         self._compiled_call_impl = compile_callable(self._call_impl, *args, **kwargs)
 
+    def _compiled_whole(self, compiled: Callable) -> Module:
+        """What `yesca.compile(module)` gives; `compiled` compiles a callable."""
+        from .optimized import OptimizedModule
+
+        return OptimizedModule(self, compiled)
+
     # Registration
 
     def register_buffer(

@@ -45,6 +45,12 @@ def recordable(call: ptr, plan: ptr) -> bool_:
 
 
 @unit.function
+def runs_alone(plan: ptr) -> bool_:
+    """Whether a call would be run at once, with nothing recorded before it."""
+    return load_i64(plan, 64) != 0 and load_i64(load_ptr(k.state, TAPE), CALLS * 8) == 0
+
+
+@unit.function
 def enter(tape: ptr, storage: obj) -> i64:
     """Give a storage the next number; -1 with an error set where memory ran out."""
     number = load_i64(tape, COUNT * 8)
@@ -173,10 +179,10 @@ def capture_compute(call: ptr, plan: ptr) -> obj:
             run.drop(made, r)
             return None
         store_obj(made, r * 8, run.over(load_obj(entry), storage))
+    run.count_writes(call, plan, after)  # also where a check fails
     if not checked(plan):
         run.drop(made, results)
         return None
-    run.count_writes(call, plan, after)
     return run.deliver(call, plan, made)
 
 
@@ -186,8 +192,8 @@ def capture_inplace(call: ptr, plan: ptr) -> obj:
     target = load_obj(call, k.TENSORS)
     if not bind(call, plan):
         return None
+    run.count_write(target)
     if not checked(plan):
         return None
-    run.count_write(target)
     incref(target)
     return target

@@ -15,8 +15,8 @@ from ...targets.native import (
 )  # fmt: skip
 from .. import layout
 from . import fastkey as k
-from .capture import capture_compute, capture_inplace, recordable
-from .fastrun import may_write, run_compute, run_inplace, run_view
+from .capture import capture_compute, capture_inplace, recordable, runs_alone
+from .fastrun import run_compute, run_inplace, run_view
 from .objects import long_from, type_of
 
 unit = Unit("fastcall")
@@ -141,6 +141,22 @@ def encode_all(call: ptr, operator: ptr, given: ptr, spread: ptr, spread_count: 
 
 
 @unit.function
+def may_write(call: ptr, plan: ptr) -> bool_:
+    """Whether an in-place call needs no tape and no operand overlaps the target askew."""
+    if load_i64(call, k.MASK) != 0:
+        return False
+    target = load_obj(call, k.TENSORS)
+    storage = load_obj(target, k.T_STORAGE)
+    for o in range(1, load_i64(plan, 8)):
+        other = load_obj(call, k.TENSORS + o * 8)
+        if load_obj(other, k.T_STORAGE) == storage:
+            if (load_obj(other, k.T_SPEC) != load_obj(target, k.T_SPEC)
+                    or load_obj(other, k.T_OFFSET) != load_obj(target, k.T_OFFSET)):
+                return False
+    return True
+
+
+@unit.function
 def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -> obj:
     """One operator call. `first`: the object of a method, NULL for a function."""
     operator = load_ptr(load_ptr(k.state, OPERATORS), number * 8)
@@ -184,7 +200,7 @@ def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -
         memcpy(load_ptr(k.state, PENDING), call + k.KEY, length * 8)
         return python_twin(operator, number, first, arguments, count, names, 1)
     kind = load_i64(plan)
-    recording = flags & RECORDING != 0
+    recording = flags & RECORDING != 0 and not runs_alone(plan)
     if recording and kind != 1 and not recordable(call, plan):
         return python_twin(operator, number, first, arguments, count, names, 0)
     if kind == 0:

@@ -7,6 +7,7 @@ fall back to Python, never fail. Words: a tag, then what tells values apart:
     tensor  spec | 1           number  2 (int) or 3 (float)     int      5, value
     object  6, address         tuple   7, length, items ...     slice    8, start, stop, step
     tensors 9, count, each     left out  10                     float    11, bits
+    index   12, a tensor
 """
 
 from ...core.tensor_base import Extra, TensorBase, Version
@@ -174,6 +175,9 @@ def encode_static(call: ptr, thing: obj, depth: i64) -> bool_:
         push(call, 6)
         push(call, i64(thing))
         return True
+    if is_tensor(kind):  # an index; a plan that reads its value is never entered
+        push(call, 12)
+        return encode_tensor(call, thing)
     if depth > 2:
         return False
     if kind == obj(tuple_type) or kind == load_obj(state, SIZE_TYPE):

@@ -307,22 +307,6 @@ def deliver(call: ptr, plan: ptr, made: ptr) -> obj:
 
 
 @unit.function
-def may_write(call: ptr, plan: ptr) -> bool_:
-    """Whether an in-place call needs no tape and no operand overlaps the target askew."""
-    if load_i64(call, k.MASK) != 0:
-        return False
-    target = load_obj(call, k.TENSORS)
-    storage = load_obj(target, k.T_STORAGE)
-    for o in range(1, load_i64(plan, 8)):
-        other = load_obj(call, k.TENSORS + o * 8)
-        if load_obj(other, k.T_STORAGE) == storage:
-            if (load_obj(other, k.T_SPEC) != load_obj(target, k.T_SPEC)
-                    or load_obj(other, k.T_OFFSET) != load_obj(target, k.T_OFFSET)):
-                return False
-    return True
-
-
-@unit.function
 def run_inplace(call: ptr, plan: ptr) -> obj:
     """Write into operand 0 and count the write."""
     operands = load_i64(plan, 8)
@@ -488,8 +472,6 @@ def scalars(call: ptr) -> obj:
         incref(value)
         tuple_set(made, index, value)
     return made
-
-
 
 
 # ---- saved values ----------------------------------------------------------------------------
