@@ -76,6 +76,13 @@ def read_one(tensor: Any) -> Any:
     return decode(ctypes.string_at(address, base.dtype.itemsize), base.dtype)[0]
 
 
+def single(tensor: Any) -> Any:
+    """The value that Python's conversions want; they need exactly one."""
+    if tensor._spec.numel != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return tensor.item()
+
+
 def decode(raw: bytes, dtype: DType) -> list[Any]:
     """Bytes as Python numbers."""
     count = len(raw) // dtype.itemsize

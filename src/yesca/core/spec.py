@@ -113,6 +113,9 @@ def _make(dtype: DType, shape: Size, strides: tuple[int, ...] | None, device: De
     made.dtype, made.shape, made.strides, made.device = dtype, shape, steps, device
     made.ndim = len(shape)
     made.numel = shape.numel()
+    if made.numel >= 1 << 63:
+        raise RuntimeError("numel: integer multiplication overflow. Storage size calculation "
+                           f"overflowed with sizes={list(shape)}")
     made.contiguous = made.numel == 0 or all(
         size == 1 or step == want for size, step, want in zip(shape, steps, natural, strict=True)
     )
