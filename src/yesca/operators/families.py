@@ -10,7 +10,7 @@ FAMILIES = (
     "attending", "softmax_family", "normalisation", "batch_statistics", "joining", "rearranging",
     "sorting", "searching", "quantiles", "view_copies", "bags", "optimizers", "losses",
     "classification", "class_probabilities", "adding_products", "convolution", "pooling",
-    "adaptive_pooling", "resampling", "patches",
+    "adaptive_pooling", "resampling", "patches", "alignments",
 )
 _loaded: list[str] = []
 
