@@ -24,23 +24,29 @@ def code(package, result):
                    for t in operator_cases.tensors_in(package, result))
 
 
-def dtypes(package, one, function):
+def dtypes(package, one, function, device="cpu"):
     """Result dtypes by argument dtypes, as letters."""
+    def place(case):
+        return operator_cases.map_tensors(package, case, lambda t: package.empty_strided(
+            t.shape, t.stride(), dtype=t.dtype, device=device) if device == "meta" else t)
+
     if one.samples is not None or one.kind not in ("elementwise", "reduce"):
         return {}
     tensors = [p for p in one.schema.parameters if p.is_tensor and not p.optional]
     found = {}
     for name in DTYPES:
         case = operator_cases.cases(one, package, name)[0]
-        found[CODES[name]] = code(package, attempt(one, function, case))
+        found[CODES[name]] = code(package, attempt(one, function, place(case)))
         if len(tensors) != 2:
             continue
         for other in DTYPES:
-            for place, shape in (("", (3, 4)), ("0", ())):
-                second = operator_cases.Maker(package, other, domain=(1.0, 3.0))(*shape)
+            for mark, shape in (("", (3, 4)), ("0", ())):
+                make = operator_cases.Maker(package, other, domain=(1.0, 3.0))
+                second = make.tensor([True] * len(range(12 if shape else 1)), other, shape) \
+                    if other == "bool" else make(*shape)
                 mixed = (case[0], second, *case[2:])
-                found[CODES[name] + CODES[other] + place] = code(
-                    package, attempt(one, function, mixed))
+                found[CODES[name] + CODES[other] + mark] = code(
+                    package, attempt(one, function, place(mixed)))
     return _grouped(found)
 
 

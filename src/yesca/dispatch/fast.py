@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..base import settings
 from ..core.devices import CPU
 from ..core.dtypes import DType
 from ..core.node_base import Saved
@@ -40,6 +41,7 @@ class _Fast:
     types: dict[str, type]
     kept: list[Any] = field(default_factory=list)
     plans: list[Any] = field(default_factory=list)
+    retired: list[Any] = field(default_factory=list)
     operators: list[tuple[Record, Callable[..., Any]]] = field(default_factory=list)
     entries: int = 0
     off: bool = False  # every call takes the Python path (refresh() makes a change known)
@@ -48,6 +50,7 @@ class _Fast:
     def __post_init__(self) -> None:
         from ..runtime.native import capture, fastcall, fastkey, fastrun
 
+        self.off = settings.DEBUG.get() > 0  # the Python path reports what it launches
         memory.prepare()
         threads.prepare()
         self.code, self.key, self.runner = fastcall, fastkey, fastrun
@@ -207,9 +210,9 @@ class _Fast:
         self.entries += 1
 
     def forget(self) -> None:
-        """Empty the table."""
+        """Empty the table. The blocks live one table longer: a thread may be running one."""
         ctypes.memset(self.table, 0, ctypes.sizeof(self.table))
-        self.plans.clear()
+        self.retired, self.plans = self.plans, []
         self.entries = 0
 
     def block(self, plan: Plan, mask: int) -> list[int] | None:
@@ -234,9 +237,8 @@ class _Fast:
                  len(plan.launches), int(plan.differentiable), offset,
                  id(plan), plan.checks, len(saved), len(plan.writes)]
         words += [plan.operand_spec(k).dtype.itemsize for k in range(plan.operands)]
-        for k, spec in enumerate(plan.results):
-            size = spec.nbytes
-            self.kept.append(size)
+        plan.native = sizes = [spec.nbytes for spec in plan.results]  # new results refer to them
+        for k, (spec, size) in enumerate(zip(plan.results, sizes, strict=True)):
             words += [id(spec), size, id(size), int(plan.carries(k))]
         words += plan.temporaries
         for is_result, which in saved:

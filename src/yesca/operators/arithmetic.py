@@ -26,6 +26,11 @@ def _no_bool(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` "
             "or `logical_xor()` operator instead.")
+    if any(isinstance(v, bool) or getattr(v, "spec", None) and v.spec.dtype is bool_
+           for v in values[:2]):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+            "trying to invert a mask, use the `~` or `logical_not()` operator instead.")
     return promoted, promoted
 
 
@@ -86,9 +91,21 @@ def floor_quotient(x: Expr, y: Expr) -> Expr:
     return where(y.eq(0), x / y, down)
 
 
+def _whole_by_zero(x: Expr, y: Expr, *rest: Any) -> Any:
+    """Integers divided by zero: refused, where floats give an infinity or NaN."""
+    if _floating(x) or rest and rest[0] is None:
+        return None
+    return y.ne(0)
+
+
+def _zero_division(value: int) -> None:
+    raise RuntimeError("ZeroDivisionError")
+
+
 div = elementwise(
     "div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor", _quotient,
-    dtype=_quotient_rule, domain={"other": (0.5, 3.0)}, aliases=("divide", "true_divide"),
+    dtype=_quotient_rule, domain={"other": (0.5, 3.0)}, holds=_whole_by_zero, fail=_zero_division,
+    aliases=("divide", "true_divide"),
     backward={
         "self": lambda grad, other, rounding_mode:
             grad / other if rounding_mode is None else 0,
@@ -109,7 +126,7 @@ floor_divide = elementwise(
     kernel="div_floor_cpu",
     backward=dict.fromkeys(("self", "other"), no_derivative("floor_divide")),
     node_name="NotImplemented",
-    domain={"other": (0.5, 3.0)},
+    domain={"other": (0.5, 3.0)}, holds=_whole_by_zero, fail=_zero_division,
     doc="self / other rounded down.")
 
 
@@ -123,14 +140,14 @@ def floor_remainder(x: Expr, y: Expr) -> Expr:
 
 remainder = elementwise(
     "remainder(Tensor self, Tensor other) -> Tensor", floor_remainder,
-    takes="if", domain={"other": (0.7, 3.0)},
+    takes="if", domain={"other": (0.7, 3.0)}, holds=_whole_by_zero, fail=_zero_division,
     backward={"self": lambda grad: grad,
               "other": lambda grad, self, other: -grad * floor_quotient(self, other)},
     doc="self modulo other, with the sign of other.")
 fmod_ = elementwise(
     "fmod(Tensor self, Tensor other) -> Tensor",
     lambda x, y: fmod(x, y) if _floating(x) else irem(x, y), domain={"other": (0.7, 3.0)},
-    takes="if",
+    takes="if", holds=_whole_by_zero, fail=_zero_division,
     backward={"self": lambda grad: grad,
               "other": lambda grad, self, other: -grad * trunc(self / other)},
     doc="The remainder of the division rounded to zero; it has the sign of self.")

@@ -69,6 +69,8 @@ class Record:
     aliases: tuple[str, ...] = ()
     implicit: bool = True
     autocast: str = ""
+    holds: Formula | None = None  # what must be true of the operands at every point, or `fail`
+    fail: Callable[[int], None] | None = None  # raises; gets the first operand's value there
     domain: Any = (-2.0, 2.0)
     samples: Formula | None = None
     errors: Formula | None = None
