@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.dtypes import int64
+from ..core.tensor_base import TensorBase
 from .kinds import composite
 from .losses import reduction_name
 
@@ -14,7 +15,9 @@ NOTHING = float("-inf")
 # ---- connectionist temporal classification ---------------------------------------------------
 
 def _lengths(values: Any, count: int, name: str) -> list[int]:
-    made = values.tolist() if hasattr(values, "tolist") else list(values)
+    made: Any = values
+    if isinstance(values, TensorBase):
+        made = values.tolist()  # type: ignore[attr-defined]
     made = [made] if isinstance(made, int) else [int(n) for n in made]
     if len(made) != count:
         raise RuntimeError(f"{name} must be of size batch_size")
