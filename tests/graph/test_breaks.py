@@ -1,5 +1,7 @@
 """What runs a recording early, and what has to be as in eager mode then."""
 
+import copy
+import pickle
 import threading
 
 import pytest
@@ -261,3 +263,13 @@ def test_random_draws_come_in_order():
         expected = noisy(x).tolist(), torch.rand(1).item()
         torch.manual_seed(3)
         assert (compiled(x).tolist(), torch.rand(1).item()) == expected
+
+
+def test_copies_and_pickles_inside():
+    @torch.compile
+    def copied(x):
+        y = x + 1
+        return copy.deepcopy(y), pickle.loads(pickle.dumps(x * 2))
+
+    first, second = copied(torch.ones(2))
+    assert (first.tolist(), second.tolist()) == ([2.0, 2.0], [2.0, 2.0])

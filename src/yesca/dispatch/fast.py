@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..base import settings
 from ..core.devices import CPU
 from ..core.dtypes import DType
 from ..core.node_base import Saved
@@ -49,6 +50,7 @@ class _Fast:
     def __post_init__(self) -> None:
         from ..runtime.native import capture, fastcall, fastkey, fastrun
 
+        self.off = settings.DEBUG.get() > 0  # the Python path reports what it launches
         memory.prepare()
         threads.prepare()
         self.code, self.key, self.runner = fastcall, fastkey, fastrun

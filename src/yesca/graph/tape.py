@@ -6,6 +6,7 @@ the two took a call.
 
 from __future__ import annotations
 
+import copyreg
 import ctypes
 import struct
 from typing import Any
@@ -49,6 +50,12 @@ class RecordedStorage(UntypedStorage):
     def _owner(self, value: Any) -> None:
         self.recorder.touch()
         _owner_slot.__set__(self, value)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Copies and pickles are those of the plain storage that this becomes."""
+        self.recorder.touch()
+        reduce = copyreg.dispatch_table.get(UntypedStorage)
+        return UntypedStorage.__reduce_ex__(self, protocol) if reduce is None else reduce(self)
 
 
 class Tape:

@@ -8,6 +8,8 @@ call: operands first, then results, then temporaries.
 from __future__ import annotations
 
 import struct
+import sys
+import time
 from array import array
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +17,7 @@ from typing import Any
 from ..core.devices import CPU
 from ..core.spec import Spec
 from ..core.storage import UntypedStorage
+from ..base import settings
 from . import memory
 
 launches = 0  # calls of the launcher in this process, whatever the number of stages (for tests)
@@ -143,10 +146,25 @@ def run(plan: Plan, tensors: list[Any], arguments: tuple[Any, ...], launch: Any)
     if cell is not None:
         places.append(cell.buffer_info()[0])
     if plan.launches:
-        _launch(plan.launches, places, arguments, launch)
+        if settings.DEBUG.get():
+            _timed(plan, places, arguments, launch)
+        else:
+            _launch(plan.launches, places, arguments, launch)
     if cell is not None and any(cell):
         plan.on_check(cell.tolist())
     return storages
+
+
+def _timed(plan: Plan, places: list[int], arguments: tuple[Any, ...], launch: Any) -> None:
+    """YESCA_DEBUG=1: a line a call, with its time and the bytes of its operands and results."""
+    start = time.perf_counter()
+    _launch(plan.launches, places, arguments, launch)
+    spent = time.perf_counter() - start
+    moved = sum(s.nbytes for s in plan.results) + sum(
+        plan.operand_spec(k).nbytes for k in range(plan.operands))
+    shapes = " ".join(str(list(s.shape)) for s in plan.results)
+    print(f"{plan.record.name:24} {spent * 1e6:10.1f} us {moved:12,} bytes "
+          f"{moved / spent / 1e9:8.2f} GB/s  {shapes}", file=sys.stderr)
 
 
 def _launch(stages: tuple[Launch, ...], places: list[int], arguments: tuple[Any, ...],
