@@ -18,10 +18,6 @@ def _running(kind: str) -> Any:
         source = self.spec.dtype
         result = dtype or (int64 if source.category <= 1 else source)
         made = p.result(spec(result, self.spec.shape, None, p.device))
-        if p.inplace_target is not None:  # a scan reads elements again after it wrote others
-            kept = p.temporary(self.spec.shape, source)
-            p.flat(lambda v: v, [self], [kept])
-            self = kept
         x, outer, size = along(p, self, dim)
         seen, _, _ = along(p, made, dim)
         wide = compute_dtype(result)
