@@ -15,10 +15,10 @@ from .reduction import along
 
 def _running(kind: str) -> Any:
     def program(p: Any, self: Any, dim: int, dtype: Any) -> None:
-        x, outer, size = along(p, self, dim)
         source = self.spec.dtype
         result = dtype or (int64 if source.category <= 1 else source)
         made = p.result(spec(result, self.spec.shape, None, p.device))
+        x, outer, size = along(p, self, dim)
         seen, _, _ = along(p, made, dim)
         wide = compute_dtype(result)
         p.rows(lambda v: ir.scan(kind, cast(v, wide)), [x], [seen], outer, size)

@@ -64,7 +64,7 @@ erfinv_ = _float("erfinv", erfinv, lambda grad, self:
 lgamma_ = _float("lgamma", lgamma, lambda grad, self: grad * digamma(self),
                  "log |gamma(self)|.", domain=(0.5, 4.0))
 digamma_ = elementwise("digamma(Tensor self) -> Tensor", digamma, dtype="float",
-                       aliases=("psi",), domain=(0.5, 4.0),
+                       aliases=("psi",), domain=(0.5, 4.0), backward="derive",
                        doc="The derivative of lgamma.")
 sinc = _float("sinc", lambda x: where(x.eq(0), 1.0, sin(x * math.pi) / (x * math.pi)),
               lambda grad, self: where(self.eq(0), 0.0, grad * (
