@@ -307,7 +307,8 @@ _METHODS = (
     "sigmoid", "relu", "square", "reciprocal", "maximum", "minimum", "eq", "ne", "lt", "le", "gt",
     "ge", "sum", "mean", "amax", "amin", "prod", "any", "all", "view", "transpose", "permute",
     "t", "unsqueeze", "squeeze", "expand", "select", "narrow", "clone", "clamp", "matmul", "mm",
-    "bmm", "reshape", "flatten", "unflatten", "view_as", "expand_as", "softmax", "log_softmax", "gather", "index_select", "cumsum",
+    "bmm", "reshape", "flatten", "unflatten", "view_as", "expand_as", "softmax",
+    "log_softmax", "gather", "index_select", "cumsum",
 )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import FLOATING, int64
+from ..core.dtypes import int64
 from ..core.spec import spec
 from ..core.views import wrap_dim
 from ..loops import ir
 from ..loops.ir import cast
-from .kinds import composite, compute_dtype, rows
+from .kinds import compute_dtype, rows
 from .reduction import along
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,15 +15,11 @@ from ..core.spec import Spec, spec
 from ..core.views import Strided, collapse, expand_strides, storage_order
 from ..loops import ir
 from ..loops.ir import Buffer, Expr, Stage, Store, walk
-from ..loops.printer import operations
 from ..targets.llvm import GENERAL, TILE, Variant
-from . import folding, kernels
+from . import folding, kernels, variants
 from .plan import Launch, Plan, number_word
 
-TILED_FROM = 16384  # elements from which a transposing stage goes in squares
-SPECIALISE_FROM = 32768  # elements from which a layout gets its own kernel, at its second use
 NO_ERROR = -(1 << 63)  # the one value that a failed check cannot report: its cell stays 0
-_layout_uses: Counter[tuple[Stage, str]] = Counter()
 
 
 @dataclass(frozen=True)
@@ -238,14 +233,14 @@ class Program:
             sizes, steps = [1], [[1 if t.spec.numel else 0] for t in refs]
         inner = [s[0] for s in steps]
         total = math.prod(sizes)
-        crossing = _crossing(stage, sizes, steps)
+        crossing = variants.crossing(stage, sizes, steps)
         if crossing:
             self._tiled(stage, refs, sizes, steps, crossing)
             return
-        variant = self._variant(stage, refs, inner, total)
+        variant = variants.flat_variant(stage, inner, total)
         # Points that meet in one place must do so in order, whatever the number of threads.
         meet = any(s.accumulate or s.offset is not None for s in stage.stores)
-        grain = total if meet and not apart else _grain(stage, 1)
+        grain = total if meet and not apart else variants.grain(stage)
         self._launch(stage, variant, refs, sizes[0], inner, sizes[1:], [s[1:] for s in steps],
                      total, grain)
 
@@ -259,14 +254,7 @@ class Program:
         squares = -(-sizes[0] // TILE) * -(-sizes[1] // TILE) * math.prod(sizes[2:])
         self._launch(stage, Variant(pattern, tiled=True), refs, sizes[0], [s[0] for s in steps],
                      sizes[1:], [s[1:] for s in steps], squares,
-                     max(1, _grain(stage, 1) // (TILE * TILE)))
-
-    def _variant(self, stage: Stage, refs: Sequence[Ref], inner: list[int], numel: int) -> Variant:
-        pattern = "".join("0" if s == 0 else "c" if s == 1 else "g" for s in inner)
-        if numel < SPECIALISE_FROM or "g" in pattern or set(pattern) == {"c"}:
-            return GENERAL
-        _layout_uses[stage, pattern] += 1
-        return Variant(pattern) if _layout_uses[stage, pattern] > 1 else GENERAL
+                     max(1, variants.grain(stage) // (TILE * TILE)))
 
     def rows(self, body: Callable[..., Any], inputs: Sequence[Ref], outputs: Sequence[Ref],
              outer: Sequence[int], size: int) -> None:
@@ -287,8 +275,8 @@ class Program:
         main = next((k for k, r in enumerate(refs) if not r.row), 0)
         order = storage_order(tuple(outer), strides[main])
         sizes, steps = collapse([outer[d] for d in order], [[s[d] for d in order] for s in strides])
-        variant = _row_variant(stage, refs, inner, sizes, steps, size)
-        grain = max(1, _grain(stage, size) // max(size, 1))
+        variant = variants.row_variant(stage, [not r.row for r in refs], inner, sizes, steps)
+        grain = max(1, variants.grain(stage) // max(size, 1))
         if variant.columns:  # whole vectors of columns for each thread
             lanes = 64 if sizes[0] >= 256 else 16
             grain = -(-grain // lanes) * lanes
@@ -324,7 +312,7 @@ class Program:
         first = entries[0]
         stage, refs = self._stage("table", body, first, [first[k] for k in written])
         words, numbers = self._argument_words(0)
-        chunk = _grain(stage, 1)
+        chunk = variants.grain(stage)
         cells = refs[len(first) + len(written):]  # of the checks
         pointers = []
         rows = 0
@@ -495,54 +483,3 @@ def _raise(raisers: list[Callable[[int], None]], cells: list[int]) -> None:
         if cell:
             fail(cell ^ NO_ERROR)
     raise RuntimeError("[launch] a kernel reported an error that its record does not explain")
-
-
-def _crossing(stage: Stage, sizes: Sequence[int], steps: Sequence[Sequence[int]]) -> int:
-    """The dimension along which some operand is contiguous that is not so along the innermost.
-
-    0 where there is none, where it does not pay, or where the order of points matters.
-    """
-    if math.prod(sizes) < TILED_FROM or sizes[0] < TILE // 2 or any(
-            s.accumulate or s.offset is not None or s.guard is not None for s in stage.stores):
-        return 0
-    if any(n.op == "coord" or n.op == "load" and n.args for n in walk(*stage.roots())):
-        return 0
-    for d in range(1, len(sizes)):
-        if sizes[d] >= TILE // 2 and any(s[d] == 1 and s[0] not in (0, 1) for s in steps):
-            return d
-    return 0
-
-
-def _grain(stage: Stage, size: int) -> int:
-    work = operations(stage)
-    return max(2048, 32768 // (1 + work // 8))
-
-
-def _row_variant(stage: Stage, refs: Sequence[Ref], inner: Sequence[int], sizes: Sequence[int],
-                 steps: Sequence[Sequence[int]], size: int) -> Variant:
-    """Lanes over the innermost outer dimension where that one is contiguous and the axis not."""
-    if not sizes or sizes[0] < 8 or any(s and s[0] not in (0, 1) for s in steps):
-        return GENERAL
-    pattern = "".join("c" if s[0] == 1 else "0" for s in steps)
-    if any(b.output and p == "0" for b, p in zip(stage.buffers, pattern, strict=True)):
-        return GENERAL
-    scattered = any(s.offset is not None or s.accumulate for s in stage.stores)
-    if not scattered and not any(
-            not r.row and i not in (0, 1) for r, i in zip(refs, inner, strict=True)):
-        return GENERAL
-    if _places_vary(stage, pattern):
-        return GENERAL
-    return Variant(pattern, columns=True)
-
-
-def _places_vary(stage: Stage, pattern: str) -> bool:
-    """Whether an offset or guard differs between neighbouring columns."""
-    differs: set[Expr] = set()
-    for node in ir.walk(*stage.roots()):
-        own = node.op == "load" and pattern[node.attr] == "c" or \
-            node.op == "coord" and node.attr == "point"
-        if own or any(a in differs for a in node.args):
-            differs.add(node)
-    places = [e for s in stage.stores for e in (s.offset, s.guard) if e is not None]
-    places += [n.args[0] for n in ir.walk(*stage.roots()) if n.op == "load" and n.args]
-    return any(e in differs for e in places)
