@@ -9,6 +9,7 @@ from typing import Any
 from .._tensor import Tensor
 from ..core.views import wrap_dim
 from ..dispatch.call import OPERATORS, call, call_inplace, run
+from ..dispatch.levels import Level
 from ..dispatch.state import STATE, pop_level, push_level
 from ..operators.record import Record
 from ..utils._pytree import broadcast_to, tree_flatten, tree_unflatten
@@ -16,13 +17,14 @@ from . import _rules
 from ._batched import batched, lowered, refreshed
 
 
-class VmapLevel:
+class VmapLevel(Level):
     """A batch level: hands each operator call on with the batch as one dimension more."""
 
     is_batch = True
 
     def __init__(self, size: int, randomness: str) -> None:
         self.size, self.randomness = size, randomness
+        self.draws_apart = randomness == "different"
         self.number = len(STATE.levels) + 1
 
     def call(self, record: Record, values: tuple[Any, ...], target: Any) -> Any:
@@ -77,21 +79,30 @@ class VmapLevel:
                 "the 'same' or 'different' randomness flags on vmap or perform the randomness "
                 "operation out of vmap")
 
-    def drawn(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape to draw for one example of this shape."""
-        return (self.size, *shape) if self.randomness == "different" else shape
+    def fill(self, function: Callable[..., Any], tensor: Any, args: tuple[Any, ...],
+             kwargs: dict[str, Any]) -> Any:
+        """Fill the batch, or all its examples alike."""
+        if not self.owns(tensor):
+            return function(tensor, *args, **kwargs)
+        if self.draws_apart:
+            function(tensor._value, *args, **kwargs)
+            return tensor
+        made = function(OPERATORS.empty(tensor.shape, dtype=tensor.dtype), *args, **kwargs)
+        return self.inside(lambda: tensor.copy_(made))
 
     def custom_function(self, function: Any, args: tuple[Any, ...]) -> tuple[bool, Any]:
         """A `Function` inside vmap: by its own rule, or by its parts."""
         from ..autograd.function import Function
 
-        if not any(self.owns(a) for a in args) or function.vmap is Function.vmap:
-            if any(self.owns(a) for a in args) and not function.generate_vmap_rule:
-                raise RuntimeError(
-                    "You tried to vmap over an autograd.Function that does not have vmap support. "
-                    "Please override and implement the vmap staticmethod or set "
-                    "generate_vmap_rule=True.")
+        if not any(self.owns(a) for a in args):
             return False, None
+        if function.generate_vmap_rule:
+            return True, self.by_example(function, args)
+        if function.vmap is Function.vmap:
+            raise RuntimeError(
+                "You tried to vmap over an autograd.Function that does not have vmap support. "
+                "Please override and implement the vmap staticmethod or set "
+                "generate_vmap_rule=True.")
         info = VmapInfo(self.size, self.randomness)
         dims = tuple([0 if self.owns(a) else None for a in args])
         STATE.levels.remove(self)
@@ -105,6 +116,21 @@ class VmapLevel:
         wrapped = tuple([o if d is None else batched(self, _to_front(o, d))
                          for o, d in zip(outs, places, strict=True)])
         return True, wrapped if many else wrapped[0]
+
+
+    def by_example(self, function: Any, args: tuple[Any, ...]) -> Any:
+        """A custom Function of each example by itself."""
+        STATE.levels.remove(self)
+        try:
+            rows = [function.apply(*[OPERATORS.select(a._value, 0, k) if self.owns(a) else a
+                                     for a in args]) for k in range(self.size)]
+            if not isinstance(rows[0], tuple):
+                return batched(self, OPERATORS.stack(rows))
+            return tuple([batched(self, OPERATORS.stack(list(column)))
+                          if isinstance(column[0], Tensor) else column[0]
+                          for column in zip(*rows, strict=True)])
+        finally:
+            STATE.levels.append(self)
 
 
 class VmapInfo:
