@@ -9,7 +9,8 @@ FAMILIES = (
     "creation", "indexing", "slicing", "gathering", "products", "contraction", "matrix_chains",
     "attending", "softmax_family", "normalisation", "batch_statistics", "joining", "rearranging",
     "sorting", "searching", "quantiles", "view_copies", "bags", "optimizers", "losses",
-    "classification", "adding_products", "convolution", "pooling",
+    "classification", "adding_products", "convolution", "pooling", "factorisations", "lu_factors",
+    "solvers", "matrix_norms", "matrix_functions",
 )
 _loaded: list[str] = []
 

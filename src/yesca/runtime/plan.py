@@ -37,6 +37,20 @@ class Launch:
     name: str
 
 
+@dataclass(frozen=True)
+class HostStep:
+    """A step that is no machine code: a function of NumPy arrays over the call's tensors.
+
+    operands: (slot, bytes beyond the tensor's first element, how it is seen)
+    numbers:  positions of run-time numbers that follow the arrays
+    """
+
+    function: Any
+    operands: tuple[tuple[int, int, Spec], ...]
+    numbers: tuple[int, ...]
+    name: str
+
+
 class _Number:
     """Stands in a plan's values for a number given at run time."""
 
@@ -67,6 +81,7 @@ class Plan:
     steps: dict[int, Any] = field(default_factory=dict)  # derivative by mask of wanted operands
     native: Any = None  # the builtin's form of this plan
     writes: tuple[int, ...] = ()  # operands that the stages write as well (running statistics)
+    host: tuple[HostStep, ...] = ()  # run after the launches, one after the other
 
     def saves(self, wanted: int) -> tuple[tuple[bool, int], ...]:
         """What the tape keeps when the operands in the bit mask `wanted` need gradients.
@@ -146,7 +161,16 @@ def run(plan: Plan, tensors: list[Any], arguments: tuple[Any, ...], launch: Any)
         _launch(plan.launches, places, arguments, launch)
     if cell is not None and any(cell):
         plan.on_check(cell.tolist())
+    for step in plan.host:
+        _run_host(step, places, arguments)
     return storages
+
+
+def _run_host(step: HostStep, places: list[int], arguments: tuple[Any, ...]) -> None:
+    from .library.arrays import array_at
+
+    arrays = [array_at(places[slot] + beyond, seen) for slot, beyond, seen in step.operands]
+    step.function(*arrays, *(arguments[k] for k in step.numbers))
 
 
 def _launch(stages: tuple[Launch, ...], places: list[int], arguments: tuple[Any, ...],
