@@ -19,7 +19,7 @@ from .core.storage import EXPORTED, UntypedStorage
 from .core.tensor_base import TensorBase
 from .dispatch import creation
 from .dispatch.call import OPERATORS
-from .dispatch.state import HOOKED_LEAVES
+from .dispatch.state import HOOKED_LEAVES, STATE
 
 
 class Layout:
@@ -125,7 +125,7 @@ def to_numpy(tensor: Any, force: bool) -> Any:
 
     if force:
         tensor = tensor.detach()
-    if tensor._requires_grad:
+    if tensor._requires_grad and STATE.grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use "
                            "tensor.detach().numpy() instead.")
     base = tensor._spec
@@ -217,7 +217,7 @@ def typed_storage(tensor: Any) -> TypedStorage:
     dtype = tensor._spec.dtype
     if dtype not in untyped._typed:
         untyped._typed[dtype] = TypedStorage(untyped, dtype)
-    return untyped._typed[dtype]  # type: ignore[no-any-return]
+    return untyped._typed[dtype]
 
 
 # ---- hooks and gradients ---------------------------------------------------------------------
@@ -262,14 +262,24 @@ def check_grad(tensor: Any, value: Any) -> None:
     if value is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
     if mine.dtype is not other.dtype:
-        raise RuntimeError(f"assigned grad has data of a different type: expected {mine.dtype}, "
-                           f"got {other.dtype}")
+        names = str(other.dtype).removeprefix("torch."), SCALAR_NAMES[mine.dtype]
+        shown = {"float64": "double", "float32": "float", "float16": "half"}.get(names[0], names[0])
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{shown}' to a tensor with grad_dtype "
+            f"'{names[1]}'. The gradient must match the tensor's grad_dtype (defaults to the "
+            "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific "
+            "dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes "
+            "of a tensor and its gradient may break downstream systems that assume they match.")
     if mine.device is not other.device:
-        raise RuntimeError(f"assigned grad has data located on a different device: expected "
-                           f"{mine.device}, got {other.device}")
+        raise RuntimeError(
+            f"attempting to assign a gradient with device type '{other.device.type}' to a tensor "
+            f"with device type '{mine.device.type}'. Please ensure that the gradient and the "
+            "tensor are on the same device")
     if tuple(mine.shape) != tuple(other.shape):
-        raise RuntimeError(f"assigned grad has data of a different size: expected "
-                           f"{list(mine.shape)}, got {list(other.shape)}")
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(other.shape)}' to a tensor of size "
+            f"'{list(mine.shape)}'. Please ensure that the gradient and the tensor are the same "
+            "size")
 
 
 def set_data(tensor: Any, value: Any) -> None:

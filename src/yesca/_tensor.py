@@ -157,9 +157,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                 and self._spec is tensor._spec)
 
     is_sparse = is_quantized = is_cuda = is_mps = is_xpu = is_mkldnn = is_sparse_csr = False
-    is_nested = is_cpu = _is_param = False
+    is_nested = _is_param = False
 
-    @property  # type: ignore[no-redef]
+    @property
     def is_cpu(self) -> bool:
         return self._spec.device is CPU
 
@@ -322,6 +322,13 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return made
 
     def detach_(self) -> Tensor:
+        if self._is_view():
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using "
+                "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set "
+                "as True, gradients are views of DDP buckets, and hence detach_() cannot be called "
+                "on these gradients. To fix this error, please refer to the "
+                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
         self._node, self._output_nr, self._requires_grad = None, 0, False
         return self
 

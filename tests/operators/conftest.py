@@ -13,7 +13,7 @@ def pytest_generate_tests(metafunc):
         return
     wanted = getattr(metafunc.module, "WANTED", lambda record: True)
     chosen = [one for one in operator_cases.records().values()
-              if one.kind != "multi" and wanted(one)]
+              if operator_cases.generated(one) and wanted(one)]
     metafunc.parametrize("one", [
         pytest.param(one, id=one.name, marks=[pytest.mark.smoke] if one.name in SMOKE else [])
         for one in chosen])

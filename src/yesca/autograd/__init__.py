@@ -1,4 +1,4 @@
-"""`torch.autograd`: the tape, derivatives, functions of one's own. Names are loaded on first use."""
+"""`torch.autograd`: the tape, derivatives, functions of one's own; loaded on first use."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 _HOMES = {
     "calls": "backward grad",
-    "function": "Function NestedIOFunction",
+    "function": "Function",
     "gradcheck": "gradcheck gradgradcheck",
     "modes": "no_grad enable_grad set_grad_enabled inference_mode set_multithreading_enabled",
     "anomaly_mode": "detect_anomaly set_detect_anomaly",

@@ -61,7 +61,8 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 def remember(node: Any) -> None:
     """Keep the lines of Python that made a node, and the node in whose derivative it was made."""
-    frames = [f for f in traceback.extract_stack() if not f.filename.startswith(_PACKAGE)]
+    frames = [f for f in traceback.extract_stack()
+              if not f.filename.startswith((_PACKAGE, "<schema", "<derivative"))]
     node.extra.trace = (traceback.format_list(frames), STATE.evaluating)
 
 
@@ -77,7 +78,7 @@ def watched(node: Any, grads: list[Any]) -> Sequence[Any]:
         raise
     finally:
         STATE.evaluating = before
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def _check_nan(node: Any, made: Sequence[Any]) -> None:

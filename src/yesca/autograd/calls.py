@@ -52,6 +52,8 @@ def _implicit(root: Any, spec: Any) -> Any:
     if not spec.dtype.is_floating_point:
         raise RuntimeError("grad can be implicitly created only for real scalar outputs but got "
                            f"{spec.dtype}")
+    if isinstance(root, TensorBase):
+        return OPERATORS.filled_like(root, None, 1)  # one launch of the builtin call path
     return OPERATORS.ones(tuple(spec.shape), dtype=spec.dtype, device=spec.device)
 
 
@@ -62,9 +64,9 @@ def _checked(k: int, grad: Any, spec: Any, batched: bool) -> Any:
     if tuple(shape) != tuple(spec.shape):
         note = ("If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
                 "as the batch dimension. The sizes of the remaining dimensions are expected to "
-                f"match the shape of corresponding output, but a mismatch was detected: "
+                "match the shape of corresponding output, but a mismatch was detected: "
                 if batched else "Mismatch in shape: ")
-        raise RuntimeError(f"{note}grad_output[{k}] has a shape of {grad.shape} and "  # type: ignore[attr-defined]
+        raise RuntimeError(f"{note}grad_output[{k}] has a shape of {grad._spec.shape} and "
                            f"output[{k}] has a shape of {spec.shape}.")
     if spec.dtype.is_complex != grad._spec.dtype.is_complex:
         raise RuntimeError(

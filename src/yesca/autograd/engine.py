@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any
 
+from ..core.storage import UntypedStorage
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS
 from ..dispatch.state import HOOKED_LEAVES, STATE, set_grad
-from .function import FunctionNode, fitted
+from .function_node import FunctionNode, fitted
 
 Edge = tuple[Any, int]
 
@@ -56,6 +57,11 @@ def _hooked_leaves(roots: Sequence[Any]) -> dict[Any, int]:
     return found
 
 
+def current_run() -> Run:
+    """The pass that runs in this thread."""
+    return STATE.run  # type: ignore[no-any-return]
+
+
 class Run:
     """One backward pass.
 
@@ -76,6 +82,7 @@ class Run:
         self.pending: dict[Any, list[Any]] = {}
         self.heap: list[tuple[int, Any]] = []
         self.waiting: dict[Any, int] | None = None
+        self.memo: dict[Any, Any] = {}  # what checkpoints have computed again in this pass
 
     def start(self, edges: Sequence[Edge], grads: list[Any]) -> None:
         """Walk from the roots; `grads` is emptied, so that nothing is kept longer than needed."""
@@ -91,14 +98,30 @@ class Run:
                 self.send_leaf(edge, grads)
             else:
                 self.send(edge, port, grads.pop())
-        before = STATE.grad
+        before, outer = STATE.grad, STATE.run
+        STATE.run = self
+        self.roots = roots
         set_grad(self.create)
         try:
             self.loop(needed)
             for leaf in [e for e in self.pending if isinstance(e, TensorBase)]:
                 self.leaf(leaf, self.pending.pop(leaf))
         finally:
+            STATE.run = outer
             set_grad(before)
+
+    def reached(self, places: Sequence[Any]) -> int:
+        """How many of these nodes and leaves the pass comes to."""
+        seen: set[Any] = set()
+        stack = [r for r in self.roots if r is not None]
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            if not isinstance(node, TensorBase):
+                stack.extend([e for e in node._edges if e is not None])
+        return sum(p is not None and p in seen for p in places)
 
     def loop(self, needed: set[Any] | None) -> None:
         heap, pending, retain, send = self.heap, self.pending, self.retain, self.send
@@ -125,9 +148,12 @@ class Run:
     def visit(self, node: Any, grads: list[Any], needed: bool) -> Sequence[Any]:
         """Hooks, what is collected, the derivative, hooks."""
         extra = node._extra
+        collects = self.targets is not None and not self.accumulate
+        if collects and needed:  # as PyTorch: hooks of a tensor change what is collected for it
+            self.collect(node, grads)  # only where the pass ends
         if extra is not None and (extra.tensor_hooks or extra.retained):
             _tensor_hooks(extra, grads)
-        if self.targets is not None and not self.accumulate:
+        if collects and not needed:
             self.collect(node, grads)
         if not needed:
             return (None,) * len(node._edges)
@@ -215,7 +241,8 @@ def accumulate(tensor: Any, box: list[Any], create: bool) -> None:
             f"{list(grad._spec.shape)} but expected shape compatible with {list(spec.shape)}")
     old = tensor._grad
     if old is None:
-        alone = sys.getrefcount(grad) <= 2 and sys.getrefcount(grad._storage) <= 2
+        held = grad._storage.__class__ is not UntypedStorage  # by a recorder
+        alone = sys.getrefcount(grad) <= 2 and sys.getrefcount(grad._storage) <= 2 + held
         if grad._spec is not spec or (not alone and not create):
             grad = OPERATORS.clone_like(grad, spec)
         if not create and grad._requires_grad:
@@ -270,6 +297,21 @@ def _pre_hooks(extra: Any, grads: list[Any]) -> list[Any]:
 
 
 def _after(node: Any, extra: Any, made: Sequence[Any], grads: list[Any]) -> Sequence[Any]:
+    """Hooks see the gradients of the edges as PyTorch numbers them."""
+    places = node.shown()
+    shown = tuple([None if k is None else made[k] for k in places])
+    changed = _changed_by_hooks(node, extra, shown, grads)
+    if changed is shown:
+        return made
+    found = [None] * len(made)
+    for k, grad in zip(places, changed, strict=True):
+        if k is not None:
+            found[k] = grad
+    return found
+
+
+def _changed_by_hooks(node: Any, extra: Any, made: Sequence[Any], grads: list[Any]
+                      ) -> Sequence[Any]:
     for hook in list(extra.hooks.values()):
         changed = hook(tuple(made), tuple(grads))
         if changed is None:

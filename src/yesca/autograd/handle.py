@@ -10,7 +10,7 @@ from typing import Any
 from ..base.handles import register
 from ..core.tensor_base import TensorBase
 from ..dispatch.state import HOOKED_LEAVES
-from .function import FunctionNode, HandleMethods
+from .function_node import FunctionNode, HandleMethods
 from .inplace import gradient_edge
 from .node import Node
 from .saved import FREED, restore
@@ -28,7 +28,8 @@ class GradFn(HandleMethods):
 
     def name(self) -> str:
         """PyTorch's name of this kind of node."""
-        return type(self).__name__
+        name = type(self).__name__
+        return f"torch::autograd::{name}" if name in ("AccumulateGrad", "CopySlices") else name
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):
@@ -46,7 +47,7 @@ class GradFn(HandleMethods):
         return id(self.node)
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at 0x{id(self.node):012x}>"
+        return f"<{type(self).__name__} object at 0x{id(self.node):012x}>"
 
 
 class LeafHandle(GradFn):

@@ -32,6 +32,9 @@ class OwnNode(Node):
     def results(self) -> int:
         return 1
 
+    def shown(self) -> tuple[int | None, ...]:
+        return tuple(range(len(self._edges)))
+
     def view_problem(self, port: int) -> str:
         return ""
 

@@ -148,3 +148,20 @@ class inference_mode(_Switch):  # noqa: N801
 
     def clone(self) -> inference_mode:
         return inference_mode(self._mode)
+
+
+class set_multithreading_enabled(_Switch):  # noqa: N801
+    """Accepted for PyTorch's sake: one thread walks the tape here, in either mode."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.mode = bool(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def clone(self) -> set_multithreading_enabled:
+        return set_multithreading_enabled(self.mode)

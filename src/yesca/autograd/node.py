@@ -12,7 +12,7 @@ from ..operators.derivatives import backward_record, forward_name, grad_names
 from ..runtime.plan import NUMBER, Plan
 from ..runtime.program import Ref
 from . import steps
-from .saved import FREED, restore
+from .saved import FREED, restore, short_name
 
 
 class NodeExtra:
@@ -71,12 +71,32 @@ class Node(NodeBase):
         if self._saved:
             self._saved = None
 
+    def shown(self) -> tuple[int | None, ...]:
+        """The edges as PyTorch numbers them: positions in `_edges`, None for numbers.
+
+        Operands that have no gradient at all (indices, conditions) are left out, numbers in the
+        place of tensors are counted.
+        """
+        record = self._plan.record
+        given = zip(record.schema.parameters, self._plan.values, strict=True)
+        own = {n for key in record.backward for n in ((key,) if isinstance(key, str) else key)} \
+            if isinstance(record.backward, dict) else None
+        found: list[int | None] = []
+        for parameter, value in given:
+            if own is not None and parameter.name not in own:
+                continue
+            if value is NUMBER and parameter.is_tensor and record.counts_numbers:
+                found.append(None)
+            refs = value if isinstance(value, tuple) else (value,)
+            found += [r.slot for r in refs if isinstance(r, Ref)]
+        return tuple(found)
+
     def view_problem(self, port: int) -> str:
         """Why a view that this node made must not be written in place ("": it may be)."""
         if len(self._plan.views) < 2:
             return ""
-        return (f"Output {port} of {self.name()} is a view and is being modified inplace. This "
-                "view is the output of a function that returns multiple views. Such functions do "
+        return (f"Output {port} of {short_name(self)} is a view and is being modified inplace. "
+                "This view is the output of a function that returns multiple views. Such functions do "
                 "not allow the output views to be modified inplace. You should replace the inplace "
                 "operation by an out-of-place one.")
 
@@ -86,7 +106,8 @@ class Node(NodeBase):
             raise RuntimeError(FREED)
         if not STATE.grad:
             try:
-                return steps.step(self._plan, self._mask)(self, grads)  # type: ignore[no-any-return]
+                step: steps.Step = steps.step(self._plan, self._mask)
+                return step(self, grads)  # type: ignore[no-any-return]
             except SavedChanged:
                 pass  # what follows words the error
         return self.walk(grads)

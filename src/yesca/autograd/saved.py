@@ -72,7 +72,7 @@ def reopen(kept: Saved, node: Any, edge: Any, port: int) -> Any:
         return made.detach()  # type: ignore[attr-defined]
     if kept.counter is not None and kept.counter.value != kept.version:
         raise changed(kept.spec, kept.counter.value, kept.version, edge, port)
-    made = registry.wrap(kept.storage, kept.spec, kept.offset)  # type: ignore[misc]
+    made = registry.wrap(kept.storage, kept.spec, kept.offset)
     made._counter = kept.counter
     return made
 
@@ -97,10 +97,15 @@ def restore(node: Any, kept: Saved, is_result: bool, position: int, linked: bool
 
 def link(made: Any, leaf: Any) -> Any:
     """A tensor over other memory that stands for a leaf: its gradient goes to the leaf."""
-    from .views import identity_node
+    from .inplace import identity_node
 
     made._node, made._output_nr, made._requires_grad = identity_node(leaf), 0, True
     return made
+
+
+def short_name(node: Any) -> str:
+    """The name of a node without `Backward0`, as error messages give it."""
+    return node.name().rpartition("Backward")[0] or node.name()  # type: ignore[no-any-return]
 
 
 def changed(spec: Any, version: int, expected: int, edge: Any, port: int) -> RuntimeError:
@@ -109,7 +114,7 @@ def changed(spec: Any, version: int, expected: int, edge: Any, port: int) -> Run
 
     origin = ""
     if edge is not None and not isinstance(edge, TensorBase):
-        origin = f", which is output {port} of {edge.name()},"
+        origin = f", which is output {port} of {short_name(edge)},"
     hint = ("Hint: the backtrace further above shows the operation that failed to compute its "
             "gradient. The variable in question was changed in there or anywhere later. Good "
             "luck!" if STATE.anomaly else

@@ -110,9 +110,9 @@ def _builtin(found: Record, twin: Callable[..., Any], name: str) -> Callable[...
     """The builtin of machine code in front of a Python function, where there is one."""
     from . import fast
 
-    if fast.FAST is None or found.composite is not None:
+    if fast.FAST is None or found.composite is not None and found.name not in fast.INDIRECT:
         return twin
-    return fast.FAST.function(found, twin, name)  # type: ignore[no-any-return]
+    return fast.FAST.function(found, twin, name)
 
 
 def _with_out(found: Record) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ def check(plan: Plan, target: Any, grad: bool, needs: bool) -> None:
     if grad and (needs or target._requires_grad):
         extra = target._extra
         if extra is not None and extra.base is not None:
-            _check_view(target, extra.base)
+            _check_view(target, extra)
         elif target._requires_grad and target._node is None:
             raise RuntimeError(
                 "a leaf Variable that requires grad is being used in an in-place operation.")
@@ -31,12 +31,13 @@ def check(plan: Plan, target: Any, grad: bool, needs: bool) -> None:
             "single memory location. Please clone() the tensor before performing the operation.")
 
 
-def _check_view(target: Any, base: Any) -> None:
+def _check_view(target: Any, extra: Any) -> None:
+    base = extra.base
     if target._node is not None:
         problem = target._node.view_problem(target._output_nr)
         if problem:
             raise RuntimeError(problem)
-    if base._requires_grad and not target._requires_grad:
+    if base._requires_grad and target._node is None and extra.seen == target._counter.value:
         raise RuntimeError(
             "A view was created in no_grad mode and is being modified inplace with grad mode "
             "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You "
@@ -49,14 +50,13 @@ def _check_view(target: Any, base: Any) -> None:
 
 
 def settle(tensor: Any) -> None:
-    """A view of a tensor that a write has put on the tape since joins the tape too.
+    """A view requires a gradient if its base does.
 
-    Only the flag is set here; the view's node is made when its gradient's way is asked for.
+    Views made off the tape do too, and those of a base that a write has put on the tape since:
+    the latter get a node when their gradient's way is asked for.
     """
-    extra = tensor._extra
-    base = extra.base
-    if base is not None and base._requires_grad and not tensor._requires_grad \
-            and tensor._counter is not None and extra.seen != tensor._counter.value:
+    base = tensor._extra.base
+    if base is not None and base._requires_grad and not tensor._requires_grad:
         dtype = tensor._spec.dtype
         tensor._requires_grad = dtype.is_floating_point or dtype.is_complex
 

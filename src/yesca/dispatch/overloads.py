@@ -62,7 +62,7 @@ TYPES["histogram"] = named_result("histogram", ("hist", "bin_edges"))
 
 
 def _extreme(name: str) -> Any:
-    def function(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
+    def function(input: Any, *args: Any, **kwargs: Any) -> Any:
         from .call import OPERATORS
         from .functions import write_out
 
@@ -131,7 +131,7 @@ def _retyped(self: Any, dtype: DType) -> Any:
     if dtype is base.dtype:
         return OPERATORS.alias(self)
     shape, strides, offset = retyped(base, dtype, self._offset)
-    made = registry.wrap(self._storage, spec(dtype, shape, strides, base.device), offset)  # type: ignore[misc]
+    made = registry.wrap(self._storage, spec(dtype, shape, strides, base.device), offset)
     made._counter = self._counter
     extra = made._extra = Extra()
     extra.base = self if self._extra is None or self._extra.base is None else self._extra.base

@@ -8,7 +8,10 @@ from typing import Any
 
 
 class _State(threading.local):
-    """Per thread. `levels`: active modes and transforms, innermost last."""
+    """Per thread. `levels`: active modes and transforms, innermost last.
+
+    `recorder`: takes the launches of this thread instead of the machine, or None (`yesca.graph`).
+    """
 
     def __init__(self) -> None:
         self.grad = True
@@ -16,8 +19,10 @@ class _State(threading.local):
         self.anomaly = False
         self.check_nan = True
         self.saving: list[Any] = []  # pairs of hooks that pack and unpack what the tape keeps
+        self.run: Any = None  # the backward pass in progress
         self.evaluating: Any = None  # under anomaly mode: the node whose derivative runs
         self.levels: list[Any] = []
+        self.recorder: Any = None
         self.autocast: Any = None  # the lower precision while the CPU's autocast is on
 
 
@@ -70,6 +75,13 @@ def push_saving(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> Non
 def pop_saving() -> None:
     """Take the innermost pair of hooks away."""
     STATE.saving.pop()
+    for listener in listeners:
+        listener()
+
+
+def set_recorder(recorder: Any) -> None:
+    """Let a recorder take this thread's launches, or (None) run them again."""
+    STATE.recorder = recorder
     for listener in listeners:
         listener()
 

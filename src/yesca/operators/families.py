@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 
 FAMILIES = (
-    "arithmetic", "transcendental", "comparison", "activation", "reduction", "views", "copying",
+    "arithmetic", "transcendental", "comparison", "activation", "reduction", "moments",
+    "norms", "scans", "views", "copying",
     "creation", "indexing", "slicing", "gathering", "products", "contraction", "matrix_chains",
     "attending", "softmax_family", "normalisation", "batch_statistics", "joining", "rearranging",
     "sorting", "searching", "quantiles", "view_copies", "bags", "optimizers", "losses",
-    "classification", "adding_products", "convolution", "pooling", "factorisations", "lu_factors",
-    "solvers", "matrix_norms", "matrix_functions",
+    "classification", "class_probabilities", "adding_products", "convolution", "pooling",
+    "adaptive_pooling", "resampling", "patches", "factorisations", "lu_factors", "solvers",
+    "matrix_norms", "matrix_functions",
 )
 _loaded: list[str] = []
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core import views as algebra
 from ..core.spec import spec
-from ..loops.ir import cast, const
+from ..loops.ir import cast
 from .kinds import composite, rows
 
 
@@ -365,5 +365,3 @@ def _block_diag(ops: Any, tensors: Any) -> Any:
 
 
 composite("block_diag_list(any tensors) -> Tensor", _block_diag, method=False)
-
-__all__ = ["at_least_1d", "const"]

@@ -27,7 +27,7 @@ def _widened(lists: list[Any], body: Callable[..., Any], written: tuple[int, ...
     wide = compute_dtype(lists[written[0]][0].spec.dtype)
 
     def run(*values: Expr) -> tuple[Expr, ...]:
-        return body(*(cast(v, wide) for v in values))  # type: ignore[no-any-return]
+        return body(*(cast(v, wide) for v in values))
 
     return run
 
@@ -98,7 +98,7 @@ def _adam(decoupled: bool) -> Callable[..., Any]:
             root = cast(sqrt(correction(step, 8)), wide)
             length = cast(rate / correction(step, 7), wide)
             down = sqrt(peak) / root + p.argument(10, wide)
-            made = (fma(average / down, -length, param), average, square)
+            made = (param + average * -length / down, average, square)  # PyTorch's order
             return (*made, peak) if amsgrad else made
 
         p.table(body, lists, (0, 2, 3, 5) if amsgrad else (0, 2, 3))

@@ -69,6 +69,8 @@ class Record:
     aliases: tuple[str, ...] = ()
     implicit: bool = True
     autocast: str = ""
+    holds: Formula | None = None  # what must be true of the operands at every point, or `fail`
+    fail: Callable[[int], None] | None = None  # raises; gets the first operand's value there
     domain: Any = (-2.0, 2.0)
     samples: Formula | None = None
     errors: Formula | None = None
@@ -108,6 +110,13 @@ class Record:
         """Positions of the arguments that hold tensors."""
         return tuple(k for k, p in enumerate(self.schema.parameters)
                      if p.type in ("Tensor", "Tensor[]"))
+
+    @property
+    def counts_numbers(self) -> bool:
+        """Whether a number in the place of a tensor is an edge of the tape's node, as PyTorch has
+        it: there, such a number is made a tensor."""
+        return self.kind == "elementwise" and self.name not in (
+            "pow", "rsub", "remainder", "fmod", "lerp", "clamp", "clamp_min", "clamp_max")
 
     def saved_names(self, wanted: set[str]) -> list[str]:
         """Names that the formulas for these arguments read: what the tape must keep."""

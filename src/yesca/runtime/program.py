@@ -16,12 +16,13 @@ from ..core.dtypes import DType, int64
 from ..core.spec import Spec, spec
 from ..core.views import Strided, collapse, expand_strides, storage_order
 from ..loops import ir
-from ..loops.ir import Buffer, Expr, Stage, Store
+from ..loops.ir import Buffer, Expr, Stage, Store, walk
 from ..loops.printer import operations
-from ..targets.llvm import GENERAL, Variant
+from ..targets.llvm import GENERAL, TILE, Variant
 from . import folding, kernels
 from .plan import HostStep, Launch, Plan, number_word
 
+TILED_FROM = 16384  # elements from which a transposing stage goes in squares
 SPECIALISE_FROM = 32768  # elements from which a layout gets its own kernel, at its second use
 NO_ERROR = -(1 << 63)  # the one value that a failed check cannot report: its cell stays 0
 _layout_uses: Counter[tuple[Stage, str]] = Counter()
@@ -159,6 +160,8 @@ class Program:
 
     def argument(self, position: int, dtype: DType) -> Expr:
         """The call's number at this position of its arguments, given at run time."""
+        if isinstance(self.values[position], float) and dtype.category < dtypes.FLOATING:
+            return ir.cast(self._slot(("call", self.ordinal(position)), dtypes.float64), dtype)
         return self._slot(("call", self.ordinal(position)), dtype)
 
     def ordinal(self, position: int) -> int:
@@ -236,13 +239,29 @@ class Program:
         if not sizes:
             sizes, steps = [1], [[1 if t.spec.numel else 0] for t in refs]
         inner = [s[0] for s in steps]
-        variant = self._variant(stage, refs, inner, math.prod(shape))
         total = math.prod(sizes)
+        crossing = _crossing(stage, sizes, steps)
+        if crossing:
+            self._tiled(stage, refs, sizes, steps, crossing)
+            return
+        variant = self._variant(stage, refs, inner, total)
         # Points that meet in one place must do so in order, whatever the number of threads.
         meet = any(s.accumulate or s.offset is not None for s in stage.stores)
         grain = total if meet and not apart else _grain(stage, 1)
         self._launch(stage, variant, refs, sizes[0], inner, sizes[1:], [s[1:] for s in steps],
                      total, grain)
+
+    def _tiled(self, stage: Stage, refs: Sequence[Ref], sizes: list[int],
+               steps: list[list[int]], crossing: int) -> None:
+        """Go over the innermost dimension and `crossing` in squares."""
+        order = [0, crossing, *(d for d in range(1, len(sizes)) if d != crossing)]
+        sizes = [sizes[d] for d in order]
+        steps = [[s[d] for d in order] for s in steps]
+        pattern = "".join("0" if s[0] == 0 else "c" if s[0] == 1 else "g" for s in steps)
+        squares = -(-sizes[0] // TILE) * -(-sizes[1] // TILE) * math.prod(sizes[2:])
+        self._launch(stage, Variant(pattern, tiled=True), refs, sizes[0], [s[0] for s in steps],
+                     sizes[1:], [s[1:] for s in steps], squares,
+                     max(1, _grain(stage, 1) // (TILE * TILE)))
 
     def _variant(self, stage: Stage, refs: Sequence[Ref], inner: list[int], numel: int) -> Variant:
         pattern = "".join("0" if s == 0 else "c" if s == 1 else "g" for s in inner)
@@ -356,10 +375,24 @@ class Program:
             self.raisers.append(fail)
             refs.append(cell)
             stores.append(Store(len(refs) - 1, ir.cast(value, int64) ^ NO_ERROR, None, ~holds))
+        self._refuse_complex([*inputs, *outputs], stores)
         buffers = tuple(Buffer(r.spec.dtype, k >= len(inputs), not r.row)
                         for k, r in enumerate(refs))
         arguments = tuple(slot[-1] for slot in self._slots)
         return Stage(kind, buffers, arguments, tuple(stores)), refs
+
+    def _refuse_complex(self, refs: Sequence[Ref], stores: Sequence[Store]) -> None:
+        """Complex elements may be moved; the IR has no arithmetic for them."""
+        found = next((r.spec.dtype for r in refs if r.spec.dtype.is_complex), None)
+        if found is None:
+            return
+        roots = [e for s in stores for e in (s.value, s.offset, s.guard) if e is not None]
+        for node in walk(*roots):
+            if node.op not in ("load", "where") and any(
+                    e.dtype.is_complex for e in (node, *node.args)):
+                raise self.record.lacks(self.scalar_name(found))
+        if any(s.accumulate and s.value.dtype.is_complex for s in stores):
+            raise self.record.lacks(self.scalar_name(found))
 
     def _launch(self, stage: Stage, variant: Variant, refs: Sequence[Ref], size: int,
                 inner: Sequence[int], sizes: Sequence[int], steps: Sequence[Sequence[int]],
@@ -480,6 +513,22 @@ def _raise(raisers: list[Callable[[int], None]], cells: list[int]) -> None:
         if cell:
             fail(cell ^ NO_ERROR)
     raise RuntimeError("[launch] a kernel reported an error that its record does not explain")
+
+
+def _crossing(stage: Stage, sizes: Sequence[int], steps: Sequence[Sequence[int]]) -> int:
+    """The dimension along which some operand is contiguous that is not so along the innermost.
+
+    0 where there is none, where it does not pay, or where the order of points matters.
+    """
+    if math.prod(sizes) < TILED_FROM or sizes[0] < TILE // 2 or any(
+            s.accumulate or s.offset is not None or s.guard is not None for s in stage.stores):
+        return 0
+    if any(n.op == "coord" or n.op == "load" and n.args for n in walk(*stage.roots())):
+        return 0
+    for d in range(1, len(sizes)):
+        if sizes[d] >= TILE // 2 and any(s[d] == 1 and s[0] not in (0, 1) for s in steps):
+            return d
+    return 0
 
 
 def _grain(stage: Stage, size: int) -> int:
