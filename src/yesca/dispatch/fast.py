@@ -220,7 +220,7 @@ class _Fast:
         if plan.inplace and len(plan.results) != 1:
             return None
         slots = plan.operands + len(plan.results) + len(plan.temporaries)
-        if (plan.meta or len(plan.views) > 1 or slots >= SLOTS
+        if (plan.meta or plan.host or len(plan.views) > 1 or slots >= SLOTS
                 or plan.record.schema.results == 0
                 or len(plan.results) > RESULTS
                 or plan.operands > OPERANDS or plan.checks > 8

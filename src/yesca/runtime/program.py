@@ -6,6 +6,7 @@ import math
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ..core import dtypes
@@ -17,7 +18,7 @@ from ..loops import ir
 from ..loops.ir import Buffer, Expr, Stage, Store, walk
 from ..targets.llvm import GENERAL, TILE, Variant
 from . import folding, kernels, variants
-from .plan import Launch, Plan, number_word
+from .plan import HostStep, Launch, Plan, number_word
 
 NO_ERROR = -(1 << 63)  # the one value that a failed check cannot report: its cell stays 0
 
@@ -77,6 +78,7 @@ class Program:
         self._pending: list[tuple[Any, ...]] = []
         self.written: list[int] = []
         self.views: list[tuple[Spec, int]] = []
+        self._host: list[HostStep] = []
         self._slots: list[tuple[Any, ...]] = []
         self._checks: list[tuple[Expr, Expr, Callable[[int], None]]] = []
         self.raisers: list[Callable[[int], None]] = []
@@ -454,6 +456,20 @@ class Program:
             self.raw(library.address(name), [*(0 for _ in refs), *numbers],
                      list(enumerate(refs)), total, grain, name)
 
+    def host(self, name: str, refs: Sequence[Ref], numbers: Sequence[int] = (),
+             **options: Any) -> None:
+        """A function of `runtime.library.lapack` on arrays over `refs`, after all launches.
+
+        numbers: positions of the call's run-time numbers that follow the arrays.
+        """
+        if self.device is not META:
+            from .library import lapack
+
+            function = partial(getattr(lapack, name), **options)
+            places = tuple((r.slot, r.beyond * r.spec.dtype.itemsize, r.spec) for r in refs)
+            self._host.append(HostStep(function, places, tuple(self.ordinal(k) for k in numbers),
+                                       name))
+
     def finish(self) -> Plan:
         """Number the slots: operands, results, temporaries, error cell."""
         results = 1 if self.inplace_target is not None else len(self.results)
@@ -470,6 +486,8 @@ class Program:
         plan = Plan(self.record, self.values, self.operands, tuple(self.results),
                     tuple(self.temporaries), launches, self.views[0] if self.views else None,
                     tuple(self.views), self.inplace_target is not None)
+        plan.host = tuple(HostStep(h.function, tuple((slot(s), b, v) for s, b, v in h.operands),
+                                   h.numbers, h.name) for h in self._host)
         plan.writes = tuple(dict.fromkeys(self.written))
         if self.raisers:
             raisers = list(self.raisers)
