@@ -125,6 +125,16 @@ def conj(z: Any) -> Any:
     return Complex(z.re, -z.im, z.dtype) if isinstance(z, Complex) else z
 
 
+def parts(z: Any) -> list[Expr]:
+    """The real expressions that make up a value."""
+    return [z.re, z.im] if isinstance(z, Complex) else [z]
+
+
+def joined(like: Any, values: list[Expr]) -> Any:
+    """`parts` undone: a value of the kind of `like`."""
+    return Complex(values[0], values[1], like.dtype) if isinstance(like, Complex) else values[0]
+
+
 def fold(kind: str, z: Complex) -> Complex:
     """Sums go part by part."""
     if kind != "sum":
@@ -244,5 +254,5 @@ def abs_of(x: Part) -> Part:
 
 _ARITHMETIC = {"add": _add, "sub": _sub, "mul": _mul, "div": _div, "fma": _fma}
 
-__all__ = ["Complex", "Unsupported", "bool_", "cast", "conj", "const", "fold", "imag", "load",
-           "operate", "real", "scan"]
+__all__ = ["Complex", "Unsupported", "bool_", "cast", "conj", "const", "fold", "imag", "joined",
+           "load", "operate", "parts", "real", "scan"]

@@ -40,7 +40,7 @@ def elementwise_dtypes(record: Record, p: Any, promoted: DType, values: tuple[An
                        ) -> tuple[DType, DType]:
     """(compute dtype, result dtype) by the record's rule."""
     rule = record.dtype
-    if "bif"[min(promoted.category, FLOATING)] not in record.takes and not record.derived_from:
+    if "bifc"[promoted.category] not in record.takes and not record.derived_from:
         raise record.lacks(p.scalar_name(promoted))
     if callable(rule):
         compute, result = rule(promoted, values)
@@ -76,7 +76,8 @@ def elementwise_program(record: Record, p: Any, values: tuple[Any, ...]) -> None
                 keep = compute is bool_ and record.dtype == "bool"
                 args.append(x.ne(0) if keep and x.dtype is not bool_ else cast(x, compute))
             elif q.type in ("Tensor", "Scalar") and p.is_number(value):
-                args.append(p.argument(k, compute))
+                exact = q.type == "Scalar" and not isinstance(value, complex)
+                args.append(p.argument(k, compute.to_real() if exact else compute))
             else:
                 args.append(value)
         made = record.body(*args)  # type: ignore[misc]
