@@ -235,6 +235,9 @@ def _environment(node: Node, grads: list[Any], operators: Any) -> dict[str, Any]
     plan = node._plan
     saved = _saved_tensors(node)
     scalars = iter(node._scalars)
+    if steps.conjugates(plan):
+        saved = {place: operators.conj(kept) for place, kept in saved.items()}
+        scalars = iter([number.conjugate() for number in node._scalars])
     found: dict[str, Any] = {
         "ops": operators, "grad": grads[0], "grads": tuple(grads),
         "needs": tuple(e is not None for e in node._edges), "result": saved.get((True, 0)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 
 FAMILIES = (
-    "arithmetic", "transcendental", "comparison", "activation", "reduction", "views", "copying",
+    "arithmetic", "transcendental", "comparison", "complex_numbers", "activation", "reduction", "views", "copying",
     "creation", "indexing", "slicing", "gathering", "products", "contraction", "matrix_chains",
     "attending", "softmax_family", "normalisation", "batch_statistics", "joining", "rearranging",
     "sorting", "searching", "quantiles", "view_copies", "bags", "optimizers", "losses",

@@ -14,7 +14,7 @@ from ..core.dtypes import (
 )
 from ..core.spec import spec
 from ..core.views import broadcast_shapes, dense_order, wrap_dims
-from ..loops.ir import Expr, cast, fold
+from ..loops.ir import Expr, cast, const, fold
 from .record import Record, register
 
 
@@ -146,6 +146,10 @@ def reduction_program(record: Record, p: Any, values: tuple[Any, ...]) -> None:
         raise IndexError(f"{record.name}(): Expected reduction dim to be specified for "
                          "input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
 
+    if record.fold == "prod" and compute.is_complex:
+        complex_product(p, x, dims, out, compute)
+        return
+
     def before(load: Expr) -> Expr:
         return record.body(cast(load, compute))  # type: ignore[misc]
 
@@ -155,6 +159,37 @@ def reduction_program(record: Record, p: Any, values: tuple[Any, ...]) -> None:
         return record.final(folded, p.fixed(count, compute))
 
     p.reduce(record.fold, before, final, x, dims, out)
+
+
+def complex_product(p: Any, x: Any, dims: tuple[int, ...], out: Any, dtype: DType) -> None:
+    """Products of complex numbers: halves of what is left are multiplied until one is left."""
+    keep = [d for d in range(x.spec.ndim) if d not in dims]
+    order = [*keep, *dims]
+    moved = x.seen((tuple(x.spec.shape[d] for d in order),
+                    tuple(x.spec.strides[d] for d in order), 0))
+    left, size = p.joined(moved, len(dims)) if dims else (
+        x.seen(((*x.spec.shape, 1), (*x.spec.strides, 1), 0)), 1)
+    outer = tuple(x.spec.shape[d] for d in keep)
+    goal = out.seen((outer, spec(dtype, outer).strides, 0))
+    if size == 0:
+        p.flat(lambda: const(1, dtype), [], [goal])
+        return
+
+    def part(begin: int, count: int) -> Any:
+        steps = left.spec.strides
+        return left.seen(((*outer, count), steps, begin * steps[-1]))
+
+    while size > 1:
+        half = size // 2
+        made = p.temporary((*outer, size - half), dtype)
+        p.flat(lambda a, b: cast(a, dtype) * cast(b, dtype), [part(0, half), part(half, half)],
+               [made.seen(((*outer, half), made.spec.strides, 0))])
+        if size % 2:
+            p.flat(lambda a: cast(a, dtype), [part(size - 1, 1)],
+                   [made.seen(((*outer, 1), made.spec.strides, half * made.spec.strides[-1]))])
+        left, size = made, size - half
+    steps = left.spec.strides
+    p.flat(lambda a: cast(a, dtype), [left.seen((outer, steps[:-1], 0))], [goal])
 
 
 def _reduction_dtypes(record: Record, p: Any, dtype: DType, asked: DType | None

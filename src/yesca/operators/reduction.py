@@ -351,8 +351,30 @@ def _running(kind: str) -> Any:
         made = p.result(spec(result, self.spec.shape, None, p.device))
         seen, _, _ = _along(p, made, dim)
         wide = compute_dtype(result)
+        if kind == "prod" and wide.is_complex:
+            _running_product(p, x, seen, size)
+            return
         p.rows(lambda v: ir.scan(kind, cast(v, wide)), [x], [seen], outer, size)
     return program
+
+
+def _running_product(p: Any, x: Any, out: Any, size: int) -> None:
+    """Running products of complex numbers: each pass joins spans twice as long."""
+    dtype, shape = out.spec.dtype, tuple(out.spec.shape)
+    left, span = x, 1
+
+    def part(ref: Any, begin: int, count: int) -> Any:
+        steps = ref.spec.strides
+        return ref.seen(((*shape[:-1], count), steps, begin * steps[-1]))
+
+    while span < size:
+        made = p.temporary(shape, dtype)
+        p.flat(lambda a: cast(a, dtype), [part(left, 0, span)], [part(made, 0, span)])
+        p.flat(lambda a, b: cast(a, dtype) * cast(b, dtype),
+               [part(left, 0, size - span), part(left, span, size - span)],
+               [part(made, span, size - span)])
+        left, span = made, 2 * span
+    p.flat(lambda a: cast(a, dtype), [left], [out])
 
 
 def _cumsum_back(ops: Any, grad: Any, self_spec: Any, dim: int) -> Any:

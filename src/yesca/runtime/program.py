@@ -151,9 +151,12 @@ class Program:
         self.written.append(operand.slot)
         return operand
 
-    def alias(self, base: Ref, made: Spec, offset: int) -> None:
-        """A result is operand 0's storage, `offset` elements further on, seen as `made`."""
-        if base.spec.conj and made.dtype is base.spec.dtype:
+    def alias(self, base: Ref, made: Spec, offset: int, keep: bool = True) -> None:
+        """A result is operand 0's storage, `offset` elements further on, seen as `made`.
+
+        A view of conjugated values is one as well, unless `keep` is false.
+        """
+        if keep and base.spec.conj and made.dtype is base.spec.dtype:
             made = conjugated(made, True)
         self.views.append((made, offset))
         self.results.append(made)
