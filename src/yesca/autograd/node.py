@@ -256,7 +256,8 @@ def _environment(node: Node, grads: list[Any], operators: Any) -> dict[str, Any]
             found[name] = tuple(saved.get((False, r.slot)) for r in value)
             found[f"{name}_spec"] = tuple(r.spec for r in value)
         else:
-            found[name] = value
+            turned = isinstance(value, complex) and steps.conjugates(plan)
+            found[name] = value.conjugate() if turned else value
             found[f"{name}_spec"] = None
     found["grad"] = grads[0]  # also where an argument has that name
     return found

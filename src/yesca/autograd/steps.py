@@ -97,7 +97,8 @@ class _Writer:
                 found[name] = f"({parts},)"
                 found[f"{name}_spec"] = self.constant(tuple(r.spec for r in value))
             else:
-                found[name] = self.constant(value)
+                found[name] = self.constant(value.conjugate() if self.turned and isinstance(
+                    value, complex) else value)
         return found
 
     def make(self) -> Step:
