@@ -224,7 +224,8 @@ class _Fast:
                 or plan.record.schema.results == 0
                 or len(plan.results) > RESULTS
                 or plan.operands > OPERANDS or plan.checks > 8
-                or any(len(one.words) > WORDS for one in plan.launches)):
+                or any(len(one.words) > WORDS for one in plan.launches)
+                or any(n[2] not in "ifs" for one in plan.launches for n in one.numbers)):
             return None
         if plan.view is not None and \
                 plan.view[0].dtype.itemsize != plan.operand_spec(0).dtype.itemsize:
