@@ -179,8 +179,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return False
 
     def is_set_to(self, tensor: Tensor) -> bool:
+        mine, other = self._spec, tensor._spec
         return (self._storage is tensor._storage and self._offset == tensor._offset
-                and self._spec is tensor._spec)
+                and (mine.dtype, mine.shape, mine.strides)
+                == (other.dtype, other.shape, other.strides))
 
     is_sparse = is_quantized = is_cuda = is_mps = is_xpu = is_mkldnn = is_sparse_csr = False
     is_nested = _is_param = False

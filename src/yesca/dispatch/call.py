@@ -25,7 +25,6 @@ from .state import STATE
 PLAN_LIMIT = 1 << 14  # plans that a record keeps; then it starts anew
 NUMBERS = (int, float, complex)
 _launch: Any = None
-last_plan: Any = None  # of the call that ran last: what the builtin path learns from
 
 
 def call(record: Record, values: tuple[Any, ...]) -> Any:
@@ -93,8 +92,7 @@ def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
         if len(record.plans) >= PLAN_LIMIT:
             record.plans.clear()
         record.plans[frozen] = plan
-    global last_plan
-    last_plan = plan
+    STATE.last_plan = plan
     return execute(plan, tensors, tuple(scalars), bool(needs) and STATE.grad)
 
 

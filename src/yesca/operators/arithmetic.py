@@ -143,7 +143,8 @@ def floor_remainder(x: Expr, y: Expr) -> Expr:
 
 remainder = elementwise(
     "remainder(Tensor self, Tensor other) -> Tensor", floor_remainder,
-    takes="if", domain={"other": (0.7, 3.0)}, holds=_whole_by_zero, fail=_zero_division,
+    takes="if", numbers=("self", "other"), domain={"other": (0.7, 3.0)},
+    holds=_whole_by_zero, fail=_zero_division,
     backward={"self": lambda grad: grad,
               "other": lambda grad, self, other: -grad * floor_quotient(self, other)},
     doc="self modulo other, with the sign of other.")

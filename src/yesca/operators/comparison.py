@@ -10,6 +10,9 @@ from ..loops.scalar import absolute, imag, is_complex, isnan, real, where
 from .kinds import composite, elementwise, rows
 
 
+EITHER = ("self", "other")  # one of them may be a number
+
+
 def _compared(name: str, doc: str, alias: str, body: Any, **options: Any) -> Any:
     return elementwise(f"{name}(Tensor self, Tensor other) -> Tensor", body, dtype="compare",
                        aliases=(alias,) if alias else (), doc=doc, **options)
@@ -34,11 +37,14 @@ logical_xor = elementwise("logical_xor(Tensor self, Tensor other) -> Tensor",
 logical_not = elementwise("logical_not(Tensor self) -> Tensor", lambda x: ~x, dtype="bool", takes="bifc",
                           doc="Whether false.")
 bitwise_and = elementwise("bitwise_and(Tensor self, Tensor other) -> Tensor",
-                          lambda x, y: x & y, takes="bi", doc="Bits set in both.")
+                          lambda x, y: x & y, takes="bi", numbers=EITHER,
+                          doc="Bits set in both.")
 bitwise_or = elementwise("bitwise_or(Tensor self, Tensor other) -> Tensor",
-                         lambda x, y: x | y, takes="bi", doc="Bits set in either.")
+                         lambda x, y: x | y, takes="bi", numbers=EITHER,
+                          doc="Bits set in either.")
 bitwise_xor = elementwise("bitwise_xor(Tensor self, Tensor other) -> Tensor",
-                          lambda x, y: x ^ y, takes="bi", doc="Bits that differ.")
+                          lambda x, y: x ^ y, takes="bi", numbers=EITHER,
+                          doc="Bits that differ.")
 bitwise_not = elementwise("bitwise_not(Tensor self) -> Tensor", lambda x: ~x, takes="bi",
                           doc="Every bit flipped.")
 
@@ -51,12 +57,13 @@ def _outside(x: Expr, y: Expr) -> Expr:
 bitwise_left_shift = elementwise(
     "bitwise_left_shift(Tensor self, Tensor other) -> Tensor",
     lambda x, y: where(_outside(x, y), const(0, x.dtype), x << y), takes="i",
-    kernel="lshift_cpu", domain={"other": (0.0, 5.0)},
+    kernel="lshift_cpu", numbers=EITHER, domain={"other": (0.0, 5.0)},
     doc="Bits moved up.")
 bitwise_right_shift = elementwise(
     "bitwise_right_shift(Tensor self, Tensor other) -> Tensor",
     lambda x, y: x >> where(_outside(x, y), const(x.dtype.itemsize * 8 - 1, x.dtype), y), takes="i",
-    kernel="rshift_cpu", domain={"other": (0.0, 5.0)}, doc="Bits moved down.")
+    kernel="rshift_cpu", numbers=EITHER, domain={"other": (0.0, 5.0)},
+    doc="Bits moved down.")
 
 
 def _only_floats(test: Any, otherwise: bool) -> Any:
