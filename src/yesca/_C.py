@@ -9,12 +9,14 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from .base.errors import LinAlgError as _LinAlgError  # noqa: F401
+
 _FROM_PACKAGE = frozenset(
     "Generator default_generator Size device dtype layout memory_format finfo iinfo "
     "get_default_dtype get_num_threads set_num_threads get_num_interop_threads "
     "set_num_interop_threads set_flush_denormal is_grad_enabled is_inference_mode_enabled "
-    "is_autocast_enabled is_autocast_cache_enabled OutOfMemoryError AcceleratorError Stream "
-    "Event".split()
+    "is_autocast_enabled get_autocast_dtype is_autocast_cache_enabled OutOfMemoryError "
+    "AcceleratorError Stream Event".split()
 )
 
 has_lapack = True

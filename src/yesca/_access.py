@@ -217,7 +217,7 @@ def typed_storage(tensor: Any) -> TypedStorage:
     dtype = tensor._spec.dtype
     if dtype not in untyped._typed:
         untyped._typed[dtype] = TypedStorage(untyped, dtype)
-    return untyped._typed[dtype]  # type: ignore[no-any-return]
+    return untyped._typed[dtype]
 
 
 # ---- hooks and gradients ---------------------------------------------------------------------

@@ -64,16 +64,16 @@ def _trimmed(value: Any, view: Any) -> Any:
 
 
 def _put_indexed(view: Any, indices: dict[int, Any], value: Any) -> None:
-    if len(indices) == 1 and not isinstance(value, TensorBase):
+    if len(indices) == 1 and (not isinstance(value, TensorBase) or value._spec.numel == 1):
         (dim, index), = indices.items()
-        if index.dtype is bool_ and index.dim() == view.dim() and dim == 0:
-            OPERATORS.masked_fill_(view, index, value)
+        if index.dtype is bool_ and _check_mask(view, dim, index):
+            if isinstance(value, TensorBase):
+                value = OPERATORS.reshape(value, ())
+            OPERATORS.masked_fill_(view, _stretched(index, view.dim() - dim), value)
             return
     if not isinstance(value, TensorBase):
         value = creation.full((), value, dtype=view.dtype, device=view.device)
     where, tensors = _packed(view, indices)
-    if value.dtype is not view.dtype:
-        value = OPERATORS.to_dtype(value, view.dtype)
     OPERATORS.index_put_at_(view, value, where, tensors, False)
 
 
@@ -93,12 +93,19 @@ def _packed(view: Any, indices: dict[int, Any]) -> tuple[tuple[int, ...], list[A
     return tuple(where), tensors
 
 
-def _check_mask(view: Any, dim: int, mask: Any) -> None:
+def _stretched(mask: Any, ndim: int) -> Any:
+    """A mask with dimensions of size 1 behind its own, so that it broadcasts as an index would."""
+    return mask if mask.dim() == ndim else OPERATORS.reshape(
+        mask, (*mask.shape, *(1 for _ in range(ndim - mask.dim()))))
+
+
+def _check_mask(view: Any, dim: int, mask: Any) -> bool:
     for k, size in enumerate(mask.shape):
         if view.shape[dim + k] != size:
             raise IndexError(
                 f"The shape of the mask {list(mask.shape)} at index {k} does not match the shape "
                 f"of the indexed tensor {list(view.shape)} at index {dim + k}")
+    return True
 
 
 def split(tensor: Any, index: Any) -> tuple[Any, dict[int, Any]]:
@@ -131,10 +138,9 @@ def split(tensor: Any, index: Any) -> tuple[Any, dict[int, Any]]:
         else:
             basic.append(item)
             place += not isinstance(item, int)
-    if all(i == slice(None) for i in basic if not isinstance(i, int) or i is None):
-        if not any(isinstance(i, int) or i is None for i in basic):
-            view = tensor if indices else call(record("alias"), (tensor,))  # type: ignore[arg-type]
-            return view, indices
+    if all(isinstance(i, slice) and i == slice(None) for i in basic):
+        view = tensor if indices else call(record("alias"), (tensor,))  # type: ignore[arg-type]
+        return view, indices
     return call(record("getitem"), (tensor, tuple(basic))), indices  # type: ignore[arg-type]
 
 

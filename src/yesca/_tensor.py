@@ -157,9 +157,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                 and self._spec is tensor._spec)
 
     is_sparse = is_quantized = is_cuda = is_mps = is_xpu = is_mkldnn = is_sparse_csr = False
-    is_nested = is_cpu = _is_param = False
+    is_nested = _is_param = False
 
-    @property  # type: ignore[no-redef]
+    @property
     def is_cpu(self) -> bool:
         return self._spec.device is CPU
 

@@ -307,7 +307,8 @@ _METHODS = (
     "sigmoid", "relu", "square", "reciprocal", "maximum", "minimum", "eq", "ne", "lt", "le", "gt",
     "ge", "sum", "mean", "amax", "amin", "prod", "any", "all", "view", "transpose", "permute",
     "t", "unsqueeze", "squeeze", "expand", "select", "narrow", "clone", "clamp", "matmul", "mm",
-    "bmm", "softmax", "log_softmax", "gather", "index_select", "cumsum",
+    "bmm", "reshape", "flatten", "unflatten", "view_as", "expand_as", "softmax",
+    "log_softmax", "gather", "index_select", "cumsum",
 )
 
 
@@ -332,7 +333,8 @@ def install_builtins(cls: Any, node: type) -> None:
         wanted.append((f"{name}_", found, twin))
     for name in _METHODS:
         found = record(name)
-        if found is not None and found.composite is None and found.method:
+        if found is not None and found.method and (found.composite is None
+                                                   or name in fast.INDIRECT):
             wanted.append((name, found, functions.method(name)))
     fast.FAST.methods(cls, wanted)  # type: ignore[union-attr]
     cls.__hash__ = lambda self: id(self)

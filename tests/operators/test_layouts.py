@@ -8,7 +8,7 @@ from yesca.dispatch.call import OPERATORS
 
 #: Their results are the arguments' memory seen in other ways: strides are what they are about.
 STRIDED = ("as_strided", "as_strided_view", "as_strided_scatter", "as_strided_scatter_add",
-           "copy_like", "view", "view_as")
+           "as_strided_copy", "copy_like", "view", "view_as", "view_copy")
 
 
 def contiguous(case):
@@ -27,8 +27,8 @@ def attempt(one, function, case):
 def test_layouts(one, layout):
     """The result on odd memory equals the one on contiguous copies."""
     cases = operator_cases.cases(one, yesca, layout=layout)
-    if cases is None or one.name in STRIDED:
-        pytest.skip("no cases, or strides are its meaning")
+    if one.name in STRIDED or (layout == "expanded" and one.name.endswith("_")):
+        pytest.skip("strides are its meaning, or an expanded tensor cannot be written to")
     function = getattr(OPERATORS, one.name)
     for case in cases:
         plain = attempt(one, function, contiguous(case))
@@ -39,8 +39,8 @@ def test_layouts(one, layout):
 def test_meta(one):
     """On the meta device: the same shapes, dtypes and strides, and no values."""
     cases = operator_cases.cases(one, yesca, layout="transposed")
-    if cases is None or one.name in DATA:
-        pytest.skip("no cases, or the shape depends on values")
+    if one.name in DATA:
+        pytest.skip("the result's shape depends on values")
     function = getattr(OPERATORS, one.name)
     for case in cases:
         real = attempt(one, function, case)

@@ -7,7 +7,6 @@ import pytest
 
 import yesca as torch
 from yesca import functional as ops
-from yesca.autograd import grad as gradients
 
 
 def values(shape, seed=0):
@@ -36,13 +35,13 @@ def check_gradients(function, shapes, second=True):
 
     def norm(given):
         inputs, total = first(given)
-        made = gradients(total, inputs, create_graph=True)
+        made = torch.autograd.grad(total, inputs, create_graph=True)
         parts = [ops.sum(ops.mul(g, ops.mul(g, tensor(values(tuple(g.shape), 3))))) for g in made]
         return inputs, sum(parts[1:], parts[0])
 
     for build in (first, norm) if second else (first,):
         inputs, total = build(arrays)
-        found = gradients(total, inputs, allow_unused=True)
+        found = torch.autograd.grad(total, inputs, allow_unused=True)
         for k, a in enumerate(arrays):
             for at in list(np.ndindex(a.shape))[:4]:
                 changed = [b.copy() for b in arrays]

@@ -7,6 +7,8 @@ record, dtype and layout give the same numbers in every package and every proces
 import math
 import random
 
+import operator_samples
+
 from yesca.operators import families, record
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")
@@ -15,10 +17,18 @@ LAYOUTS = ("contiguous", "transposed", "sliced", "expanded")
 
 
 def records(kinds=None):
-    """All records by name, or those of some kinds."""
+    """All records by name, or those of some kinds; derivatives come with what they derive."""
     families.load_all()
     return {name: one for name, one in sorted(record.RECORDS.items())
-            if kinds is None or one.kind in kinds}
+            if (kinds is None or one.kind in kinds) and one.derived_from is None}
+
+
+def generated(one):
+    """Whether the generated tests call a record: it is no part of another operator, gives a
+    result of its own, and is not one for lists of tensors, which the optimizers' tests call."""
+    only_inplace = one.inplace and not one.function and not one.method
+    return one.kind != "multi" and not only_inplace \
+        and one.name not in operator_samples.INTERNAL
 
 
 class Maker:
@@ -96,8 +106,9 @@ def cases(one, package, dtype="float32", layout="contiguous", small=False):
     """
     domain = one.domain if not isinstance(one.domain, dict) else (-2.0, 2.0)
     make = Maker(package, dtype, layout, domain, seed=sum(map(ord, one.name)))
-    if one.samples is not None:
-        return [tuple(case) for case in one.samples(make)]
+    samples = one.samples or operator_samples.SAMPLES.get(one.name)
+    if samples is not None:
+        return [tuple(case) for case in samples(make)]
     if one.kind == "elementwise":
         return _elementwise(one, make, small)
     if one.kind == "reduce":
@@ -105,7 +116,7 @@ def cases(one, package, dtype="float32", layout="contiguous", small=False):
     return _single(one, make)
 
 
-def _filled(one, make, shapes):
+def filled(one, make, shapes):
     """A case from the shapes of the tensor arguments; "n" stands for a number."""
     given = iter(shapes)
     values = []
@@ -132,16 +143,16 @@ def _elementwise(one, make, small):
     if any(p.required and p.type not in ("Tensor", "Scalar", "float")
            for p in one.schema.parameters):
         return None
-    found = [_filled(one, make, [(3, 4)] * count), _filled(one, make, [()] * count)]
+    found = [filled(one, make, [(3, 4)] * count), filled(one, make, [()] * count)]
     if not small:
-        found.append(_filled(one, make, [(0, 3)] * count))
-        found.append(_filled(one, make, [(2, 67)] * count))
+        found.append(filled(one, make, [(0, 3)] * count))
+        found.append(filled(one, make, [(2, 67)] * count))
     if count > 1:
-        found.append(_filled(one, make, [(2, 1, 3), (4, 1), (3,)][:count]))
-        found.append(_filled(one, make, [(5,), (), ()][:count]))
+        found.append(filled(one, make, [(2, 1, 3), (4, 1), (3,)][:count]))
+        found.append(filled(one, make, [(5,), (), ()][:count]))
     last = one.schema.parameters[1].name if count > 1 else ""
     if count == 2 and last in one.numbers:
-        found.append(_filled(one, make, [(2, 3), "n"]))
+        found.append(filled(one, make, [(2, 3), "n"]))
     return found
 
 

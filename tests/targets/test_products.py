@@ -262,7 +262,7 @@ def test_plan_counts_and_depends_on_sizes_alone():
     assert plan == plan_product(*given, target=target)
     assert plan.flops == 2 * 2 * 3 * 5 * 7 and plan.bytes == 2 * 4 * (21 + 35 + 15)
     assert all(stage.grain <= stage.units for stage in plan.stages)
-    scalars = dict((name, place) for place, name in plan.stages[-1].scalars)
+    scalars = {name: place for place, name in plan.stages[-1].scalars}
     assert plan.stages[-1].words[scalars["alpha"]] == 0x3F800000
 
 

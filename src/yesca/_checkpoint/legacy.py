@@ -74,7 +74,7 @@ class LegacyStorages:
         data = self._file.read(count)
         if len(data) != count:
             raise EOFError(f"Ran out of input: the file ends {count - len(data)} bytes early")
-        return data  # type: ignore[no-any-return]
+        return data
 
 
 def _rest_of(file: Any) -> int:

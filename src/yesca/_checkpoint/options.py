@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import threading
 from dataclasses import dataclass, field
 from enum import Enum

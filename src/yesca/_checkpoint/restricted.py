@@ -62,13 +62,13 @@ class Unpickler:
         data = self._file.read(count)
         if len(data) != count:
             raise EOFError(f"Ran out of input: the pickle ends {count - len(data)} bytes early")
-        return data  # type: ignore[no-any-return]
+        return data
 
     def _readline(self) -> bytes:
         line = self._file.readline()
         if not line.endswith(b"\n"):
             raise EOFError("Ran out of input: the pickle ends within a name")
-        return line  # type: ignore[no-any-return]
+        return line
 
     def _pop(self) -> Any:
         if not self._stack:

@@ -92,7 +92,7 @@ class ZipReader:
         data = self._file.read(size)
         if len(data) != size:
             raise _fail(action, "the file ends too early")
-        return data  # type: ignore[no-any-return]
+        return data
 
     def _find_directory(self) -> tuple[int, int, int]:
         """(position, size, entries) of the central directory."""

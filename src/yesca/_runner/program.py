@@ -160,7 +160,7 @@ def _read(path: str, full: str) -> bytes | CodeType:
             if path.endswith(".pyc"):
                 code = pkgutil.read_code(file)  # type: ignore[attr-defined]
                 if code is not None:
-                    return code  # type: ignore[no-any-return]
+                    return code
                 file.seek(0)
             return file.read()
     except OSError as error:

@@ -78,7 +78,7 @@ def watched(node: Any, grads: list[Any]) -> Sequence[Any]:
         raise
     finally:
         STATE.evaluating = before
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def _check_nan(node: Any, made: Sequence[Any]) -> None:

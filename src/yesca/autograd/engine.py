@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any
 
+from ..core.storage import UntypedStorage
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS
 from ..dispatch.state import HOOKED_LEAVES, STATE, set_grad
@@ -240,7 +241,8 @@ def accumulate(tensor: Any, box: list[Any], create: bool) -> None:
             f"{list(grad._spec.shape)} but expected shape compatible with {list(spec.shape)}")
     old = tensor._grad
     if old is None:
-        alone = sys.getrefcount(grad) <= 2 and sys.getrefcount(grad._storage) <= 2
+        held = grad._storage.__class__ is not UntypedStorage  # by a recorder
+        alone = sys.getrefcount(grad) <= 2 and sys.getrefcount(grad._storage) <= 2 + held
         if grad._spec is not spec or (not alone and not create):
             grad = OPERATORS.clone_like(grad, spec)
         if not create and grad._requires_grad:

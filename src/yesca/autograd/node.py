@@ -96,9 +96,9 @@ class Node(NodeBase):
         if len(self._plan.views) < 2:
             return ""
         return (f"Output {port} of {short_name(self)} is a view and is being modified inplace. "
-                "This view is the output of a function that returns multiple views. Such "
-                "functions do not allow the output views to be modified inplace. You should "
-                "replace the inplace operation by an out-of-place one.")
+                "This view is the output of a function that returns multiple views. Such functions "
+                "do not allow the output views to be modified inplace. You should replace the "
+                "inplace operation by an out-of-place one.")
 
     def apply(self, grads: list[Any]) -> list[Any]:
         """Gradients of the tensor arguments from those of the results (None: no gradient)."""

@@ -72,7 +72,7 @@ def reopen(kept: Saved, node: Any, edge: Any, port: int) -> Any:
         return made.detach()  # type: ignore[attr-defined]
     if kept.counter is not None and kept.counter.value != kept.version:
         raise changed(kept.spec, kept.counter.value, kept.version, edge, port)
-    made = registry.wrap(kept.storage, kept.spec, kept.offset)  # type: ignore[misc]
+    made = registry.wrap(kept.storage, kept.spec, kept.offset)
     made._counter = kept.counter
     return made
 

@@ -34,7 +34,7 @@ def restore(saved: Any) -> Any:
     counter = saved.counter
     if counter is not None and counter.value != saved.version:
         fast.raise_changed(saved)
-    made = registry.wrap(saved.storage, saved.spec, saved.offset)  # type: ignore[misc]
+    made = registry.wrap(saved.storage, saved.spec, saved.offset)
     made._counter = counter
     return made
 
@@ -63,7 +63,7 @@ class _Writer:
     def names(self) -> dict[str, str]:
         """Expression of everything that a formula may name."""
         plan = self.plan
-        found = {"ops": "ops", "grad": "grads[0]", "grads": "tuple(grads)",
+        found = {"ops": "ops", "grads": "tuple(grads)",
                  "result": self.saved(True, 0), "result_spec": self.constant(plan.results[0]),
                  "needs": self.constant(tuple(bool(self.mask >> k & 1)
                                               for k in range(plan.operands)))}
@@ -91,7 +91,7 @@ class _Writer:
         lines = self.elementwise() if self.record.kind == "elementwise" else self.formulas()
         source = "\n    ".join(["def step(node, grads):", "s = node._saved", *lines])
         exec(compile(source, f"<derivative of {self.record.name}>", "exec"), self.scope)
-        return self.scope["step"]  # type: ignore[no-any-return]
+        return self.scope["step"]
 
     def wanted(self, slot: int) -> bool:
         return bool(self.mask >> slot & 1)

@@ -25,6 +25,7 @@ class RemovableHandle:
         self.hooks_dict_ref = weakref.ref(hooks_dict)
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1
+        extras: tuple[Any, ...]
         if extra_dict is None:
             extras = ()
         elif isinstance(extra_dict, dict):
@@ -39,11 +40,11 @@ class RemovableHandle:
             if hooks is not None:
                 hooks.pop(self.id, None)
 
-    def __getstate__(self):
+    def __getstate__(self) -> tuple[Any, ...]:
         extras = tuple(reference() for reference in self.extra_dict_ref)
         return (self.hooks_dict_ref(), self.id, extras)
 
-    def __setstate__(self, state) -> None:
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
         hooks_dict = state[0]
         # A handle whose dictionary is gone comes back dead: its reference leads nowhere.
         self.hooks_dict_ref = weakref.ref(OrderedDict() if hooks_dict is None else hooks_dict)

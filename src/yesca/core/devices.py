@@ -19,7 +19,7 @@ class Device:
 
     __slots__ = ("type", "index")
 
-    def __new__(cls, type: object = None, index: int | None = None) -> Device:  # noqa: A002
+    def __new__(cls, type: object = None, index: int | None = None) -> Device:
         if isinstance(type, Device):
             return type
         if isinstance(type, int) and not isinstance(type, bool):

@@ -24,7 +24,9 @@ SHARED = 4  # lives in shared memory
 class UntypedStorage:
     """Bytes on a device. `data_ptr()` is the address, `nbytes()` the size."""
 
-    __slots__ = ("_address", "_nbytes", "_device", "_owner", "_flags", "_typed", "__weakref__")
+    # _number: its place in a recording, while a recorder holds it (see yesca.graph).
+    __slots__ = ("_address", "_nbytes", "_device", "_owner", "_flags", "_typed", "_number",
+                 "__weakref__")
 
     def __init__(self, nbytes: int = 0, *, device: object = None) -> None:
         self._device = CPU if device is None else Device(device)

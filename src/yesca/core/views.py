@@ -327,8 +327,7 @@ def dense_order(specs: Sequence[Spec], shape: tuple[int, ...]) -> tuple[int, ...
     Dimensions are sorted by the operands' strides, first operand first; where all are
     contiguous (or ambiguous) the result is contiguous.
     """
-    full = [s for s in specs if tuple(s.shape) == shape]
-    if not full or all(s.contiguous for s in full) and len(full) == len(specs):
+    if all(s.contiguous and (s.ndim == 0 or tuple(s.shape) == shape) for s in specs):
         return contiguous_strides(shape)
     padded = [expand_strides(s.shape, s.strides, shape) for s in specs]
     ndim = len(shape)

@@ -104,3 +104,11 @@ def current_stream(device: Any = None) -> Stream:
 
 def synchronize(device: Any = None) -> None:
     """Operators are done when they return: nothing to wait for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "amp":
+        from importlib import import_module
+
+        return import_module(".amp", __package__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

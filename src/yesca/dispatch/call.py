@@ -19,7 +19,7 @@ from ..operators.record import Record
 from ..runtime.plan import NUMBER, Plan, new_storage
 from ..runtime.plan import run as run_plan
 from ..runtime.program import Program, Ref
-from . import inplace
+from . import autocast, inplace
 from .state import STATE
 
 PLAN_LIMIT = 1 << 14  # plans that a record keeps; then it starts anew
@@ -53,6 +53,8 @@ def _through_levels(record: Record, values: tuple[Any, ...], target: Any) -> Any
 
 def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
     """Run below the levels. `target`: the tensor that takes the result, in place."""
+    if record.autocast and STATE.autocast is not None and target is None:
+        return autocast.run(record, values)
     if record.composite is not None:
         made = record.composite(OPERATORS, *values)
         return made if target is None or made is target else OPERATORS.copy_(target, made)
@@ -195,15 +197,15 @@ def execute(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: boo
         return _execute_view(plan, tensors, scalars, needs)
     if plan.inplace:
         return _execute_inplace(plan, tensors, scalars, needs)
-    storages = _storages(plan, tensors, scalars)
-    for k in plan.writes:
+    for k in plan.writes:  # also where a check fails afterwards
         inplace.bump(tensors[k])
+    storages = _storages(plan, tensors, scalars)
     if not plan.results:
         return None
     wrap = registry.wrap
-    results = [wrap(s, spec, 0) for s, spec in zip(storages, plan.results, strict=True)]  # type: ignore[misc]
+    results = [wrap(s, spec, 0) for s, spec in zip(storages, plan.results, strict=True)]
     if needs and plan.differentiable:
-        registry.record_node(plan, tensors, scalars, results)  # type: ignore[misc]
+        registry.record_node(plan, tensors, scalars, results)
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -211,6 +213,10 @@ def _storages(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> list[
     global _launch
     if plan.meta:
         return [UntypedStorage._wrap(0, s.nbytes, None, 0, META) for s in plan.results]
+    if STATE.recorder is not None:
+        recorded = registry.capture(plan, tensors, scalars)  # type: ignore[misc]
+        if recorded is not None:
+            return recorded  # type: ignore[no-any-return]
     if _launch is None:
         from ..runtime.threads import launch as _launch
     return run_plan(plan, tensors, scalars, _launch)
@@ -219,7 +225,7 @@ def _storages(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> list[
 def _execute_view(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: bool) -> Any:
     made = [_viewed(tensors[0], *place) for place in plan.views]
     if needs and plan.differentiable:
-        registry.record_node(plan, tensors, scalars, made)  # type: ignore[misc]
+        registry.record_node(plan, tensors, scalars, made)
     return made[0] if len(made) == 1 and plan.record.schema.results == 1 else tuple(made)
 
 
@@ -231,7 +237,7 @@ def _viewed(base: Any, spec: Spec, offset: int) -> Any:
             raise RuntimeError(f"self.storage_offset() must be divisible by {new // old} to view "
                                f"{base._spec.dtype} as {spec.dtype} (different element sizes), "
                                f"but got {base._offset}")
-    made = registry.wrap(base._storage, spec, start + offset)  # type: ignore[misc]
+    made = registry.wrap(base._storage, spec, start + offset)
     made._counter = base._counter
     extra = made._extra = Extra()
     extra.base = base if base._extra is None or base._extra.base is None else base._extra.base
@@ -249,13 +255,13 @@ def _execute_inplace(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], n
     inplace.bump(target)
     if needs:
         operands = tensors if original is None else [original, *tensors[1:]]
-        registry.record_node(plan, operands, scalars, [target], target)  # type: ignore[misc]
+        registry.record_node(plan, operands, scalars, [target], target)
     return target
 
 
 def make_meta(spec: Spec) -> Any:
     """A tensor without bytes."""
-    return registry.wrap(  # type: ignore[misc]
+    return registry.wrap(
         UntypedStorage._wrap(0, spec.nbytes, None, 0, META), spec, 0)
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from array import array
 from typing import Any
 
 from ..core import registry
 from ..core.devices import CPU, META, Device, resolve
 from ..core.dtypes import (
-    ALL, BOOL, COMPLEX, FLOATING, DType, bfloat16, bool_, default_for, float16, float32, float64,
-    get_default_dtype, int64, number_category, uint8,
+    ALL, BOOL, FLOATING, DType, bfloat16, default_for, get_default_dtype, int64, number_category,
 )
 from ..core.spec import Spec, spec
 from ..core.storage import EXPORTED, FOREIGN, UntypedStorage
 from ..core.tensor_base import TensorBase
 from ..runtime.plan import new_storage
+from .encoding import write_values
 
 
 def sizes_of(size: Any, name: str = "zeros") -> tuple[int, ...]:
@@ -45,11 +44,12 @@ def hasattr_index(value: Any) -> bool:
 def make(made: Spec) -> Any:
     """An uninitialised tensor of a spec."""
     if made.device is META:
-        return registry.wrap(UntypedStorage._wrap(0, made.nbytes, None, 0, META), made, 0)  # type: ignore[misc]
+        storage = UntypedStorage._wrap(0, made.nbytes, None, 0, META)
+        return registry.wrap(storage, made, 0)
     if made.nbytes > (1 << 62):
         raise RuntimeError("Storage size calculation overflowed with sizes="
                            f"{list(made.shape)}")
-    return registry.wrap(new_storage(made.nbytes), made, 0)  # type: ignore[misc]
+    return registry.wrap(new_storage(made.nbytes), made, 0)
 
 
 def _finished(tensor: Any, requires_grad: bool) -> Any:
@@ -164,28 +164,28 @@ def _filled_like(tensor: Any, value: Any, dtype: DType | None, device: Any, memo
     return _finished(made, requires_grad) if requires_grad else made
 
 
-def empty_like(input: Any, *, dtype: DType | None = None, layout: Any = None,  # noqa: A002
+def empty_like(input: Any, *, dtype: DType | None = None, layout: Any = None,
                device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
                memory_format: Any = None) -> Any:
     """Uninitialised, with the shape, dtype and strides of another tensor."""
     return _finished(_like(input, dtype, device, memory_format), requires_grad)
 
 
-def zeros_like(input: Any, *, dtype: DType | None = None, layout: Any = None,  # noqa: A002
+def zeros_like(input: Any, *, dtype: DType | None = None, layout: Any = None,
                device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
                memory_format: Any = None) -> Any:
     """Zeros like another tensor."""
     return _filled_like(input, 0, dtype, device, memory_format, requires_grad)
 
 
-def ones_like(input: Any, *, dtype: DType | None = None, layout: Any = None,  # noqa: A002
+def ones_like(input: Any, *, dtype: DType | None = None, layout: Any = None,
               device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
               memory_format: Any = None) -> Any:
     """Ones like another tensor."""
     return _filled_like(input, 1, dtype, device, memory_format, requires_grad)
 
 
-def full_like(input: Any, fill_value: Any, *, dtype: DType | None = None,  # noqa: A002
+def full_like(input: Any, fill_value: Any, *, dtype: DType | None = None,
               layout: Any = None, device: Any = None, requires_grad: bool = False,
               pin_memory: bool = False, memory_format: Any = None) -> Any:
     """One value, like another tensor."""
@@ -347,60 +347,6 @@ def _infer(flat: list[Any]) -> DType:
     return default_for(category)
 
 
-def write_values(storage: UntypedStorage, dtype: DType, flat: list[Any]) -> None:
-    """Put Python numbers into memory."""
-    storage._memory()[:len(flat) * dtype.itemsize] = encode(dtype, flat)
-
-
-def encode(dtype: DType, flat: list[Any]) -> Any:
-    """Python numbers as bytes of a dtype."""
-    try:
-        if dtype.category == FLOATING:
-            return _encode_floats(dtype, flat)
-        if dtype.category == COMPLEX:
-            pairs = [p for v in flat for p in (complex(v).real, complex(v).imag)]
-            return array("f" if dtype.itemsize == 8 else "d", pairs).tobytes()
-        if dtype is bool_:
-            return bytes(bool(v) for v in flat)
-        whole = [v if type(v) is int else int(v) for v in flat]
-        return array(dtype.format, whole).tobytes()
-    except OverflowError as error:
-        return _encode_wrapped(dtype, flat, error)
-
-
-def _encode_wrapped(dtype: DType, flat: list[Any], error: OverflowError) -> bytes:
-    if dtype.category == FLOATING:
-        return _encode_floats(dtype, [float("inf") if v > 0 else float("-inf")
-                                      if isinstance(v, int) else v for v in flat])
-    bits = dtype.itemsize * 8
-    low = -(1 << (bits - 1)) if dtype.is_signed else 0
-    high = (1 << (bits - 1)) - 1 if dtype.is_signed else (1 << bits) - 1
-    if dtype is uint8 and all(-256 < int(v) <= high for v in flat):
-        return bytes(int(v) & 255 for v in flat)
-    for v in flat:
-        if not low <= int(v) <= high:
-            raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow"
-                               ) from error
-    raise error
-
-
-def _encode_floats(dtype: DType, flat: list[Any]) -> bytes:
-    if dtype is float64:
-        return array("d", flat).tobytes()
-    if dtype is float32:
-        return array("f", flat).tobytes()
-    import numpy as np
-
-    if dtype is float16:
-        with np.errstate(over="ignore"):
-            return np.array(flat, np.float32).astype(np.float16).tobytes()
-    assert dtype is bfloat16
-    bits = np.array(flat, np.float32).view(np.uint32)
-    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-    rounded[np.isnan(bits.view(np.float32))] = 0x7FC0
-    return rounded.astype(np.uint16).tobytes()
-
-
 _NUMPY = {d.name: d for d in ALL if d is not bfloat16}
 
 
@@ -432,7 +378,7 @@ def from_numpy(ndarray: Any) -> Any:
     strides = tuple(s // ndarray.itemsize for s in ndarray.strides)
     made = spec(dtype, ndarray.shape, strides)
     storage = UntypedStorage._wrap(ndarray.ctypes.data, made.nbytes, ndarray, EXPORTED | FOREIGN)
-    return registry.wrap(storage, made, 0)  # type: ignore[misc]
+    return registry.wrap(storage, made, 0)
 
 
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0,
@@ -461,7 +407,8 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0,
         warnings.warn("The given buffer is not writable, and PyTorch does not support "
                       "non-writable tensors.", UserWarning, stacklevel=2)
     storage = UntypedStorage._from_buffer(view[offset:offset + count * size])
-    return _finished(registry.wrap(storage, spec(dtype, (count,)), 0), requires_grad)  # type: ignore[misc]
+    made = registry.wrap(storage, spec(dtype, (count,)), 0)
+    return _finished(made, requires_grad)
 
 
 # ---- sequences -------------------------------------------------------------------------------
@@ -529,7 +476,8 @@ def tensor_from_storage(storage: UntypedStorage, dtype: DType, storage_offset: i
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset "
             f"{storage_offset}, and itemsize {dtype.itemsize} requiring a storage size of {need} "
             f"are out of bounds for storage of size {storage._nbytes}")
-    return _finished(registry.wrap(storage, made, storage_offset), requires_grad)  # type: ignore[misc]
+    seen = registry.wrap(storage, made, storage_offset)
+    return _finished(seen, requires_grad)
 
 
 FUNCTIONS = {

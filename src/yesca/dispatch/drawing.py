@@ -176,21 +176,21 @@ def _like(name: str, other: Any, generator: Any, options: dict[str, Any]) -> Any
     return fresh(empty_like(other, **options))
 
 
-def rand_like(input: Any, *, generator: Any = None, requires_grad: bool = False,  # noqa: A002
+def rand_like(input: Any, *, generator: Any = None, requires_grad: bool = False,
               **options: Any) -> Any:
     """Uniform numbers of [0, 1), with shape, dtype and strides of another tensor."""
     made = _like("rand_like", input, generator, options)
     return _finished(fills.uniform_(made, generator=generator), requires_grad)
 
 
-def randn_like(input: Any, *, generator: Any = None, requires_grad: bool = False,  # noqa: A002
+def randn_like(input: Any, *, generator: Any = None, requires_grad: bool = False,
                **options: Any) -> Any:
     """Normal numbers, with shape, dtype and strides of another tensor."""
     made = _like("randn_like", input, generator, options)
     return _finished(fills.normal_(made, generator=generator), requires_grad)
 
 
-def randint_like(input: Any, *args: Any, low: Any = None, high: Any = None,  # noqa: A002
+def randint_like(input: Any, *args: Any, low: Any = None, high: Any = None,
                  generator: Any = None, requires_grad: bool = False, **options: Any) -> Any:
     """randint_like(input, high) or (input, low, high), with the dtype of `input`."""
     low, high, _ = _range_and_sizes(args, low, high, ())
@@ -259,7 +259,7 @@ def _scaled(made: Any, mean: Any, std: Any, generator: Any) -> Any:
     return made if isinstance(tape, int) else OPERATORS.add(made, tape.detach() - tape)
 
 
-def bernoulli(input: Any, p: float | None = None, *, generator: Any = None,  # noqa: A002
+def bernoulli(input: Any, p: float | None = None, *, generator: Any = None,
               out: Any = None) -> Any:
     """Ones with the chances that `input` holds (or all with the chance p), else zeros."""
     made = input._spec
@@ -274,7 +274,7 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None,  # n
     return OPERATORS.add(chosen, tape.detach() - tape)
 
 
-def poisson(input: Any, generator: Any = None) -> Any:  # noqa: A002
+def poisson(input: Any, generator: Any = None) -> Any:
     """Poisson distributed counts with the rates that `input` holds, in its dtype."""
     source = fills.generator_of("poisson", generator)
     made = input._spec
@@ -305,7 +305,7 @@ _WRONG_WEIGHTS = {
 }
 
 
-def multinomial(input: Any, num_samples: int, replacement: bool = False, *,  # noqa: A002
+def multinomial(input: Any, num_samples: int, replacement: bool = False, *,
                 generator: Any = None, out: Any = None) -> Any:
     """Categories drawn by weight: (n,) gives (num_samples,), (rows, n) gives (rows, num_samples).
 

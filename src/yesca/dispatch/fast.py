@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..base import settings
 from ..core.devices import CPU
 from ..core.dtypes import DType
 from ..core.node_base import Saved
@@ -26,6 +27,10 @@ from .state import STATE, listeners
 
 CAPACITY = 1 << 15
 LIMIT = CAPACITY // 2  # entries; then the table starts anew
+#: Operators whose calls may come down to one plan of another record, on the same tensors.
+INDIRECT = {"getitem": ("index_at",), "reshape": ("view",), "flatten": ("view",),
+            "unflatten": ("view",), "view_as": ("view",), "reshape_as": ("view",),
+            "expand_as": ("expand",)}
 SLOTS, WORDS, RESULTS, OPERANDS = 144, 512, 15, 62
 
 
@@ -36,17 +41,21 @@ class _Fast:
     types: dict[str, type]
     kept: list[Any] = field(default_factory=list)
     plans: list[Any] = field(default_factory=list)
+    retired: list[Any] = field(default_factory=list)
     operators: list[tuple[Record, Callable[..., Any]]] = field(default_factory=list)
     entries: int = 0
     off: bool = False  # every call takes the Python path (refresh() makes a change known)
+    recorder: Any = None  # whose tape the builtin writes
 
     def __post_init__(self) -> None:
-        from ..runtime.native import fastcall, fastkey, fastrun
+        from ..runtime.native import capture, fastcall, fastkey, fastrun
 
+        self.off = settings.DEBUG.get() > 0  # the Python path reports what it launches
         memory.prepare()
         threads.prepare()
         self.code, self.key, self.runner = fastcall, fastkey, fastrun
         self.state = units.address(fastkey.state)
+        self.tape_place = capture.TAPE
         self.function_address = units.address(fastcall.fast_function)
         self.call_address = units.address(fastcall.fast_call)
         self.hash = units.callable_of(fastcall.hash_words)
@@ -64,10 +73,11 @@ class _Fast:
             fastkey.TENSOR_TYPE: self.types["tensor"],
             fastkey.PARAMETER_TYPE: self.types.get("parameter", self.types["tensor"]),
             fastkey.SIZE_TYPE: Size, fastkey.DTYPE_TYPE: DType,
-            fastrun.STORAGE_TYPE: UntypedStorage, fastrun.VERSION_TYPE: Version,
+            fastkey.STORAGE_TYPE: UntypedStorage, fastrun.VERSION_TYPE: Version,
             fastrun.NODE_TYPE: self.types["node"], fastrun.SAVED_TYPE: Saved,
             fastrun.EXTRA_TYPE: Extra, fastrun.CPU: CPU, fastrun.ZERO: 0, fastrun.EMPTY: (),
-            fastrun.FAIL: _fail, fastrun.CHANGED: raise_changed, fastcall.LEARN: self.learn, fastcall.REFRESH: self.refresh,
+            fastrun.FAIL: _fail, fastrun.CHANGED: raise_changed,
+            fastcall.LEARN: self.learn, fastcall.REFRESH: self.refresh,
         }
         for place, word in words.items():
             self.write(place, word)
@@ -91,8 +101,18 @@ class _Fast:
     def refresh(self) -> None:
         """Copy the running thread's flags to where the builtin reads them."""
         state = STATE
-        slow = self.off or state.levels or state.saving or state.inference or state.anomaly
-        self.flags.value = (1 if state.grad else 0) | (2 if slow else 0)
+        slow = (self.off or state.levels or state.saving or state.inference or state.anomaly
+                or state.autocast)
+        recorder = state.recorder
+        if recorder is not self.recorder:
+            self.recorder = recorder
+            tape = None if recorder is None else recorder.tape
+            self.write(self.tape_place, 0 if tape is None else tape.address)
+            self.write(self.key.RECORDED_TYPE, 0 if tape is None else id(tape.storage_class))
+        if recorder is not None and recorder.running:
+            slow = True  # for another thread; this one waits for it in Python
+        self.flags.value = ((1 if state.grad else 0) | (2 if slow else 0)
+                            | (0 if recorder is None else 4))
         self.thread.value = 0
 
     # ---- operators -----------------------------------------------------------------------
@@ -149,11 +169,25 @@ class _Fast:
         key = self.pending[:length]
         record, twin = self.operators[number]
         calls.last_plan = None
-        made = twin(*args, **options)
+        given = (*args, *options.values())
+        if record.name in INDIRECT:
+            made = self._in_python(twin, args, options)
+        else:
+            made = twin(*args, **options)
         plan = calls.last_plan
-        if plan is not None and plan.record is record:
-            self.enter(key, plan, (*args, *options.values()))
+        if plan is not None and _computes(plan, record, _tensors_in(given)):
+            self.enter(key, plan, given)
         return made
+
+    def _in_python(self, twin: Callable[..., Any], args: Any, options: Any) -> Any:
+        """Run a twin whose inner calls shall be seen: none of them takes the builtin path."""
+        before, self.off = self.off, True
+        self.refresh()
+        try:
+            return twin(*args, **options)
+        finally:
+            self.off = before
+            self.refresh()
 
     def enter(self, key: list[int], plan: Plan, args: tuple[Any, ...]) -> None:
         """Put a plan into the table, if the builtin can run it."""
@@ -176,9 +210,9 @@ class _Fast:
         self.entries += 1
 
     def forget(self) -> None:
-        """Empty the table."""
+        """Empty the table. The blocks live one table longer: a thread may be running one."""
         ctypes.memset(self.table, 0, ctypes.sizeof(self.table))
-        self.plans.clear()
+        self.retired, self.plans = self.plans, []
         self.entries = 0
 
     def block(self, plan: Plan, mask: int) -> list[int] | None:
@@ -186,7 +220,7 @@ class _Fast:
         if plan.inplace and len(plan.results) != 1:
             return None
         slots = plan.operands + len(plan.results) + len(plan.temporaries)
-        if (plan.meta or len(plan.views) > 1 or slots >= SLOTS
+        if (plan.meta or plan.host or len(plan.views) > 1 or slots >= SLOTS
                 or plan.record.schema.results == 0
                 or len(plan.results) > RESULTS
                 or plan.operands > OPERANDS or plan.checks > 8
@@ -198,13 +232,13 @@ class _Fast:
         saved = plan.saves(mask) if plan.differentiable and mask else ()
         slow = any(one.total > one.grain for one in plan.launches)
         offset = plan.view[1] if plan.view is not None else int(slow)
-        words = [2 if plan.inplace else int(plan.view is not None), plan.operands, len(plan.results),
-                 len(plan.temporaries), len(plan.launches), int(plan.differentiable), offset,
+        kind = 2 if plan.inplace else int(plan.view is not None)
+        words = [kind, plan.operands, len(plan.results), len(plan.temporaries),
+                 len(plan.launches), int(plan.differentiable), offset,
                  id(plan), plan.checks, len(saved), len(plan.writes)]
         words += [plan.operand_spec(k).dtype.itemsize for k in range(plan.operands)]
-        for k, spec in enumerate(plan.results):
-            size = spec.nbytes
-            self.kept.append(size)
+        plan.native = sizes = [spec.nbytes for spec in plan.results]  # new results refer to them
+        for k, (spec, size) in enumerate(zip(plan.results, sizes, strict=True)):
             words += [id(spec), size, id(size), int(plan.carries(k))]
         words += plan.temporaries
         for is_result, which in saved:
@@ -218,6 +252,31 @@ class _Fast:
             for word, position, kind in one.numbers:
                 words += [word, position, "ifs".index(kind)]
         return words
+
+
+def _tensors_in(values: Any) -> list[Any]:
+    """The tensors among arguments, also inside lists and tuples."""
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, TensorBase):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += _tensors_in(value)
+    return found
+
+
+def _computes(plan: Plan, record: Record, tensors: list[Any]) -> bool:
+    """Whether the plan that ran last is all that a call of the record on these tensors does.
+
+    An index expression with tensors ends in a gather from the tensor itself where its other parts
+    change nothing. A tensor whose value was read (as a size, say) is no operand of the plan.
+    """
+    if plan.operands != len(tensors):
+        return False
+    if plan.record is record:
+        return True
+    return plan.record.name in INDIRECT.get(record.name, ()) and all(
+        plan.operand_spec(k) is t._spec for k, t in enumerate(tensors))
 
 
 class SavedChanged(RuntimeError):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.tensor_base import TensorBase
+from ..operators.optimizers import NonFinite
 from .call import OPERATORS
 from .state import STATE, set_grad
 
@@ -46,15 +47,16 @@ def _adam(name: str, step: str) -> Callable[..., Any]:
                  exp_avg_sqs: Sequence[Any], max_exp_avg_sqs: Sequence[Any],
                  state_steps: Sequence[Any], *, lr: Any, beta1: float, beta2: float,
                  weight_decay: float, eps: float, amsgrad: bool, maximize: bool,
-                 grad_scale: Any = None, found_inf: Any = None) -> None:
+                 grad_scale: Any = None, found_inf: Any = None, count: bool = False) -> None:
         grads = _unscaled(grads, grad_scale, found_inf)  # type: ignore[assignment]
         if grads is not None:
             getattr(OPERATORS, step)(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs,
                                  state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad,
-                                 maximize)
+                                 maximize, count)
 
     function.__name__ = name
-    function.__doc__ = "One step of the optimizer for all parameters, in one launch."
+    function.__doc__ = ("One step of the optimizer for all parameters, in one launch; `count` "
+                        "adds 1 to the state_steps before.")
     return _off_tape(function)
 
 
@@ -102,7 +104,37 @@ def _foreach_lerp_(self: Sequence[Any], tensors1: Sequence[Any], weight: Any) ->
     OPERATORS._each_lerp(self, tensors1, weight)
 
 
+@_off_tape
+def _amp_foreach_non_finite_check_and_unscale_(self: Sequence[Any], found_inf: Any,
+                                               inv_scale: Any) -> None:
+    """Every tensor times inv_scale, in one launch; found_inf becomes 1 if any is not finite."""
+    try:
+        OPERATORS._each_unscale(self, inv_scale.item())
+    except NonFinite:
+        OPERATORS.fill_(found_inf, 1.0)
+
+
+@_off_tape
+def _amp_update_scale_(self: Any, growth_tracker: Any, found_inf: Any,
+                       scale_growth_factor: float, scale_backoff_factor: float,
+                       growth_interval: int) -> Any:
+    """The scale after one iteration: smaller after an infinity, larger after a long quiet time."""
+    if float(found_inf):
+        OPERATORS.mul_(self, scale_backoff_factor)
+        OPERATORS.fill_(growth_tracker, 0)
+    elif growth_tracker.item() + 1 == growth_interval:
+        if float(self) * scale_growth_factor <= _FLOAT32_MAX:  # else it stays as it is
+            OPERATORS.mul_(self, scale_growth_factor)
+        OPERATORS.fill_(growth_tracker, 0)
+    else:
+        OPERATORS.add_(growth_tracker, 1)
+    return self
+
+
+_FLOAT32_MAX = 3.4028234663852886e38
 FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "_amp_foreach_non_finite_check_and_unscale_": _amp_foreach_non_finite_check_and_unscale_,
+    "_amp_update_scale_": _amp_update_scale_,
     "_fused_sgd_": _fused_sgd_,
     "_fused_adam_": _adam("_fused_adam_", "_adam_step"),
     "_fused_adamw_": _adam("_fused_adamw_", "_adamw_step"),

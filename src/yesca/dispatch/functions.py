@@ -110,9 +110,9 @@ def _builtin(found: Record, twin: Callable[..., Any], name: str) -> Callable[...
     """The builtin of machine code in front of a Python function, where there is one."""
     from . import fast
 
-    if fast.FAST is None or found.composite is not None:
+    if fast.FAST is None or found.composite is not None and found.name not in fast.INDIRECT:
         return twin
-    return fast.FAST.function(found, twin, name)  # type: ignore[no-any-return]
+    return fast.FAST.function(found, twin, name)
 
 
 def _with_out(found: Record) -> Callable[..., Any]:
@@ -131,15 +131,17 @@ def _with_out(found: Record) -> Callable[..., Any]:
 def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
               kwargs: dict[str, Any], out: Any) -> Any:
     """Compute, then put the result into `out`, resized when its shape differs."""
-    from .state import STATE, set_grad
+    from .state import STATE, set_autocast, set_grad
 
     outs = out if isinstance(out, (tuple, list)) else (out,)
     tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, TensorBase)]
     if STATE.grad and any(t._requires_grad for t in (*tensors, *outs)):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic "
                            "differentiation, but one of the arguments requires grad.")
-    before = STATE.grad
+    before, lower = STATE.grad, STATE.autocast
     set_grad(False)
+    if lower is not None:  # as in PyTorch: who names the result's memory names its dtype
+        set_autocast(None)
     try:
         made = plain(*args, **kwargs)
         results = made if isinstance(made, tuple) else (made,)
@@ -147,6 +149,8 @@ def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
             _deliver(name, target, result)
     finally:
         set_grad(before)
+        if lower is not None:
+            set_autocast(lower)
     return overloads.named_like(made, outs) if outs is out else out
 
 

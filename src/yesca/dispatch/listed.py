@@ -87,7 +87,7 @@ def cartesian_prod(*tensors: Any) -> Any:
     return ops.stack([ops.reshape(g, (-1,)) for g in grids], 1)
 
 
-def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:  # noqa: A002
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """All choices of r elements of a one-dimensional tensor, a row each."""
     if input.dim() != 1:
         raise RuntimeError("Expect a 1D vector, but got shape " f"{list(input.shape)}")

@@ -35,7 +35,7 @@ def bernoulli_mask(like: Any, p: float, generator: Any = None) -> Any:
 _SCALE_ALPHA = 1.7580993408473766  # SELU's scale times its alpha
 
 
-def _dropped(input: Any, p: float, train: bool, inplace: bool, feature: bool,  # noqa: A002
+def _dropped(input: Any, p: float, train: bool, inplace: bool, feature: bool,
              alpha: bool) -> Any:
     if not 0 <= p <= 1:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
@@ -53,7 +53,7 @@ def _dropped(input: Any, p: float, train: bool, inplace: bool, feature: bool,  #
     return OPERATORS.add_(multiply(input, OPERATORS.mul_(noise, scale)), shift)
 
 
-def _channels(input: Any) -> Any:  # noqa: A002
+def _channels(input: Any) -> Any:
     """A tensor with one element a channel: (N, C, 1, ...) for an input (N, C, ...)."""
     made = input._spec
     if made.ndim < 2:
@@ -63,10 +63,10 @@ def _channels(input: Any) -> Any:  # noqa: A002
 
 
 def _dropout(name: str, text: str, feature: bool = False, alpha: bool = False) -> None:
-    def plain(input: Any, p: float, train: bool) -> Any:  # noqa: A002
+    def plain(input: Any, p: float, train: bool) -> Any:
         return _dropped(input, p, train, False, feature, alpha)
 
-    def in_place(input: Any, p: float, train: bool) -> Any:  # noqa: A002
+    def in_place(input: Any, p: float, train: bool) -> Any:
         return _dropped(input, p, train, True, feature, alpha)
 
     _both(name, plain, in_place, text)
@@ -87,7 +87,7 @@ _dropout("feature_alpha_dropout", "`alpha_dropout` of whole channels.", feature=
 
 # ---- rrelu -----------------------------------------------------------------------------------
 
-def _leaky(input: Any, lower: Any, upper: Any, training: bool, inplace: bool,  # noqa: A002
+def _leaky(input: Any, lower: Any, upper: Any, training: bool, inplace: bool,
            generator: Any) -> Any:
     source = fills.generator_of("rrelu", generator)
     if not training:
@@ -97,7 +97,7 @@ def _leaky(input: Any, lower: Any, upper: Any, training: bool, inplace: bool,  #
     return OPERATORS.mul_(input, slopes) if inplace else OPERATORS.mul(slopes, input)
 
 
-def _slopes(input: Any, lower: float, upper: float, source: Any) -> Any:  # noqa: A002
+def _slopes(input: Any, lower: float, upper: float, source: Any) -> Any:
     """1 for positive elements, a number of [lower, upper) for each of the others."""
     made = input._spec
     if made.dtype not in fills.DIGITS:
@@ -111,12 +111,12 @@ def _slopes(input: Any, lower: float, upper: float, source: Any) -> Any:  # noqa
     return slopes.to(made.dtype)
 
 
-def _rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3,  # noqa: A002
+def _rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3,
            training: bool = False, generator: Any = None) -> Any:
     return _leaky(input, lower, upper, training, False, generator)
 
 
-def _rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3,  # noqa: A002
+def _rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3,
             training: bool = False, generator: Any = None) -> Any:
     return _leaky(input, lower, upper, training, True, generator)
 

@@ -40,16 +40,29 @@ def _rebuild(name: str, values: tuple[Any, ...]) -> Any:
     return TYPES[name](values)
 
 
+#: Factorisations and solvers: the names of their results.
+DECOMPOSITIONS = {
+    "linalg_qr": ("Q", "R"), "qr": ("Q", "R"), "geqrf": ("a", "tau"),
+    "linalg_svd": ("U", "S", "Vh"), "svd": ("U", "S", "V"),
+    "linalg_eigh": ("eigenvalues", "eigenvectors"), "linalg_eig": ("eigenvalues", "eigenvectors"),
+    "linalg_cholesky_ex": ("L", "info"), "linalg_inv_ex": ("inverse", "info"),
+    "linalg_lu": ("P", "L", "U"), "lu_unpack": ("P", "L", "U"),
+    "linalg_lu_factor": ("LU", "pivots"), "linalg_lu_factor_ex": ("LU", "pivots", "info"),
+    "linalg_solve_ex": ("result", "info"), "triangular_solve": ("solution", "cloned_coefficient"),
+    "linalg_lstsq": ("solution", "residuals", "rank", "singular_values"),
+    "linalg_slogdet": ("sign", "logabsdet"), "slogdet": ("sign", "logabsdet"),
+}
 TYPES = {
     name: named_result(name, ("values", "indices"))
     for name in ("max", "min", "sort", "topk", "median", "nanmedian", "mode", "kthvalue",
                  "cummax", "cummin")
 }
+TYPES.update((name, named_result(name, fields)) for name, fields in DECOMPOSITIONS.items())
 TYPES["histogram"] = named_result("histogram", ("hist", "bin_edges"))
 
 
 def _extreme(name: str) -> Any:
-    def function(input: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A002
+    def function(input: Any, *args: Any, **kwargs: Any) -> Any:
         from .call import OPERATORS
         from .functions import write_out
 
@@ -118,7 +131,7 @@ def _retyped(self: Any, dtype: DType) -> Any:
     if dtype is base.dtype:
         return OPERATORS.alias(self)
     shape, strides, offset = retyped(base, dtype, self._offset)
-    made = registry.wrap(self._storage, spec(dtype, shape, strides, base.device), offset)  # type: ignore[misc]
+    made = registry.wrap(self._storage, spec(dtype, shape, strides, base.device), offset)
     made._counter = self._counter
     extra = made._extra = Extra()
     extra.base = self if self._extra is None or self._extra.base is None else self._extra.base

@@ -60,7 +60,7 @@ def generator_of(name: str, generator: Any) -> Generator:
 def number(name: str, argument: str, position: int, value: Any) -> float:
     """A parameter of a distribution as a Python number; 0-dim tensors count."""
     if type(value) in _PLAIN or isinstance(value, (int, float)):
-        return value  # type: ignore[no-any-return]
+        return value
     if isinstance(value, TensorBase) and value._spec.numel == 1:
         return number(name, argument, position, value.item())  # type: ignore[attr-defined]
     if type(value).__module__ == "numpy" and getattr(value, "__float__", None) is not None:
@@ -102,8 +102,8 @@ def fill(tensor: Any, draw: Callable[..., Any], source: Generator, *arguments: A
     draw(source, packed._address, *arguments)
     target = spec(made.dtype, shape, tuple(made.strides[d] for d in order), made.device)
     wrap = registry.wrap
-    view = wrap(tensor._storage, target, tensor._offset)  # type: ignore[misc]
-    view.copy_(wrap(packed, spec(made.dtype, shape), 0))  # type: ignore[misc]
+    view = wrap(tensor._storage, target, tensor._offset)
+    view.copy_(wrap(packed, spec(made.dtype, shape), 0))
     return tensor
 
 

@@ -8,7 +8,10 @@ from typing import Any
 
 
 class _State(threading.local):
-    """Per thread. `levels`: active modes and transforms, innermost last."""
+    """Per thread. `levels`: active modes and transforms, innermost last.
+
+    `recorder`: takes the launches of this thread instead of the machine, or None (`yesca.graph`).
+    """
 
     def __init__(self) -> None:
         self.grad = True
@@ -19,6 +22,8 @@ class _State(threading.local):
         self.run: Any = None  # the backward pass in progress
         self.evaluating: Any = None  # under anomaly mode: the node whose derivative runs
         self.levels: list[Any] = []
+        self.recorder: Any = None
+        self.autocast: Any = None  # the lower precision while the CPU's autocast is on
 
 
 STATE = _State()
@@ -53,6 +58,13 @@ def set_anomaly(enabled: bool, check_nan: bool) -> None:
         listener()
 
 
+def set_autocast(dtype: Any) -> None:
+    """Switch autocast of CPU tensors on, with its lower precision, or off (None)."""
+    STATE.autocast = dtype
+    for listener in listeners:
+        listener()
+
+
 def push_saving(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
     """From now on, what the tape keeps goes through these two functions."""
     STATE.saving.append((pack, unpack))
@@ -63,6 +75,13 @@ def push_saving(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> Non
 def pop_saving() -> None:
     """Take the innermost pair of hooks away."""
     STATE.saving.pop()
+    for listener in listeners:
+        listener()
+
+
+def set_recorder(recorder: Any) -> None:
+    """Let a recorder take this thread's launches, or (None) run them again."""
+    STATE.recorder = recorder
     for listener in listeners:
         listener()
 

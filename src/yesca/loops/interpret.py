@@ -3,22 +3,19 @@
 `evaluate(stage, arrays, arguments)` takes one array per buffer, broadcast to the domain (for a
 rows stage the last axis is the inner one; buffers that do not vary along it have size 1 there)
 and gives one array per store, in the dtype of the buffer stored to. In place of an array there
-may be a function that reads memory: it gets the offsets of a load (None without) and gives values. Half types are computed as
-the IR says: the casts are in the expressions.
+may be a function that reads memory: it gets the offsets of a load (None without) and gives
+values. Half types are computed as the IR says: the casts are in the expressions.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.dtypes import BOOL, FLOATING, DType, bfloat16
 from .exact import fma
 from .ir import Expr, Stage, walk
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def numpy_dtype(dtype: DType) -> Any:

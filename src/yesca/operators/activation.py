@@ -219,7 +219,7 @@ def _prelu(ops: Any, self: Any, weight: Any) -> Any:
     return ops.prelu_kernel(self, ops.reshape(weight, tuple(shape)))
 
 
-composite("prelu(Tensor self, Tensor weight) -> Tensor", _prelu,
+composite("prelu(Tensor self, Tensor weight) -> Tensor", _prelu, autocast="lower",
           samples=lambda make: [(make(3, 4), make(1)), (make(2, 3, 4), make(3))],
           doc="self where positive, else weight * self; one weight a channel or one in all.")
 

@@ -93,7 +93,7 @@ def _vector_back(ops: Any, grad: Any, mat: Any, alpha: Any) -> Any:
 
 
 rows("addmm(Tensor self, Tensor mat1, Tensor mat2, *, any beta=1, Scalar alpha=1) -> Tensor",
-     _addmm, kind="contraction", inplace=True, out=True,
+     _addmm, kind="contraction", inplace=True, out=True, autocast="lower",
      backward={"self": _start_back,
                "mat1": lambda ops, grad, mat2, alpha: ops.matrix_product(
                    grad, mat2, False, True, alpha),
@@ -108,7 +108,7 @@ rows("addmv(Tensor self, Tensor mat, Tensor vec, *, any beta=1, Scalar alpha=1) 
                "vec": _vector_back},
      doc="beta * self + alpha * mat @ vec.")
 rows("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, any beta=1, Scalar alpha=1) -> Tensor",
-     _baddbmm, kind="contraction", inplace=True, out=True,
+     _baddbmm, kind="contraction", inplace=True, out=True, autocast="lower",
      backward={"self": _start_back,
                "batch1": lambda ops, grad, batch2, alpha: ops.matrix_product(
                    grad, batch2, False, True, alpha),
@@ -116,7 +116,7 @@ rows("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, any beta=1, Scalar a
                    batch1, grad, True, False, alpha)},
      doc="beta * self + alpha * batch1 @ batch2, matrix by matrix.")
 rows("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, any beta=1, Scalar alpha=1) -> Tensor",
-     _addbmm, kind="contraction", inplace=True, out=True,
+     _addbmm, kind="contraction", inplace=True, out=True, autocast="lower",
      backward={"self": _start_back,
                "batch1": lambda ops, grad, batch2, alpha: ops.matrix_product(
                    grad, batch2, False, True, alpha),

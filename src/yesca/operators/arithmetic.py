@@ -26,6 +26,11 @@ def _no_bool(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` "
             "or `logical_xor()` operator instead.")
+    if any(isinstance(v, bool) or getattr(v, "spec", None) and v.spec.dtype is bool_
+           for v in values[:2]):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+            "trying to invert a mask, use the `~` or `logical_not()` operator instead.")
     return promoted, promoted
 
 
@@ -86,19 +91,42 @@ def floor_quotient(x: Expr, y: Expr) -> Expr:
     return where(y.eq(0), x / y, down)
 
 
+def _whole_by_zero(x: Expr, y: Expr, *rest: Any) -> Any:
+    """Integers divided by zero: refused, where floats give an infinity or NaN."""
+    if _floating(x) or rest and rest[0] is None:
+        return None
+    return y.ne(0)
+
+
+def _zero_division(value: int) -> None:
+    raise RuntimeError("ZeroDivisionError")
+
+
 div = elementwise(
     "div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor", _quotient,
-    dtype=_quotient_rule, domain={"other": (0.5, 3.0)}, aliases=("divide", "true_divide"),
+    dtype=_quotient_rule, domain={"other": (0.5, 3.0)}, holds=_whole_by_zero, fail=_zero_division,
+    aliases=("divide", "true_divide"),
     backward={
         "self": lambda grad, other, rounding_mode:
             grad / other if rounding_mode is None else 0,
         "other": lambda grad, self, other, rounding_mode:
             -grad * ((self / other) / other) if rounding_mode is None else 0},
     doc="self / other; rounding_mode 'trunc' or 'floor' rounds the quotient.")
+
+
+def no_derivative(name: str) -> Any:
+    """The formula of an operator that PyTorch refuses to differentiate, when it is asked to."""
+    def formula(grad: Expr) -> Expr:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+    return formula
+
+
 floor_divide = elementwise(
     "floor_divide(Tensor self, Tensor other) -> Tensor", floor_quotient, takes="if",
-    kernel="div_floor_cpu", backward={},
-    domain={"other": (0.5, 3.0)},
+    kernel="div_floor_cpu",
+    backward=dict.fromkeys(("self", "other"), no_derivative("floor_divide")),
+    node_name="NotImplemented",
+    domain={"other": (0.5, 3.0)}, holds=_whole_by_zero, fail=_zero_division,
     doc="self / other rounded down.")
 
 
@@ -112,14 +140,14 @@ def floor_remainder(x: Expr, y: Expr) -> Expr:
 
 remainder = elementwise(
     "remainder(Tensor self, Tensor other) -> Tensor", floor_remainder,
-    takes="if", domain={"other": (0.7, 3.0)},
+    takes="if", domain={"other": (0.7, 3.0)}, holds=_whole_by_zero, fail=_zero_division,
     backward={"self": lambda grad: grad,
               "other": lambda grad, self, other: -grad * floor_quotient(self, other)},
     doc="self modulo other, with the sign of other.")
 fmod_ = elementwise(
     "fmod(Tensor self, Tensor other) -> Tensor",
     lambda x, y: fmod(x, y) if _floating(x) else irem(x, y), domain={"other": (0.7, 3.0)},
-    takes="if",
+    takes="if", holds=_whole_by_zero, fail=_zero_division,
     backward={"self": lambda grad: grad,
               "other": lambda grad, self, other: -grad * trunc(self / other)},
     doc="The remainder of the division rounded to zero; it has the sign of self.")
@@ -159,7 +187,8 @@ signbit = elementwise("signbit(Tensor self) -> Tensor",
                       dtype="compare", inplace=False, doc="Whether the sign bit is set.")
 copysign_ = elementwise("copysign(Tensor self, Tensor other) -> Tensor", copysign, dtype="float",
                         backward={"self": lambda grad, self, result:
-                                  where(self.eq(0), 0.0, grad * (result / self))},
+                                  where(self.eq(0), 0.0, grad * (result / self)),
+                                  "other": lambda grad: 0},
                         doc="self with the sign of other.")
 square = elementwise("square(Tensor self) -> Tensor", lambda x: x * x, node_name="PowBackward0",
                      dtype=lambda promoted, values: (int64, int64) if promoted is bool_

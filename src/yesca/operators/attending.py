@@ -458,5 +458,5 @@ def _attend(ops: Any, query: Any, key: Any, value: Any, mask: Any, dropout_p: fl
 
 composite("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask="
           "None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, "
-          "bool enable_gqa=False) -> Tensor", _attend, method=False,
+          "bool enable_gqa=False) -> Tensor", _attend, method=False, autocast="lower",
           doc="softmax(query @ key.T * scale + attn_mask) @ value over the last two dimensions.")

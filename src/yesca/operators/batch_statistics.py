@@ -42,7 +42,7 @@ def _check_channels(input: Any, **vectors: Any) -> int:
         if value is not None and value.spec.numel != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not "
                                f"{value.spec.numel}")
-    if len(shape) < 2:
+    if len(shape) < 2 and input.spec.numel:
         raise RuntimeError(f"batch_norm: expected at least 2 dimensions, got input of shape "
                            f"{list(shape)}; expected (N, C) or (N, C, ...)")
     return channels
@@ -62,6 +62,8 @@ def _batch_norm(p: Any, input: Any, weight: Any, bias: Any, running_mean: Any, r
     strides = strides_for(input.spec, None)
     made = p.result(spec(dtype, input.spec.shape, strides, p.device))
     kept = [p.result(spec(_statistics(dtype), (channels,), None, p.device)) for _ in range(2)]
+    if ndim < 2:
+        return
     if training:
         _batch_statistics(p, input, running_mean, running_var, kept, wide)
     else:
@@ -112,12 +114,14 @@ def _apply(p: Any, x: Any, made: Any, statistics: Sequence[Any], weight: Any, bi
 def _batch_norm_backward(p: Any, grad_output: Any, input: Any, weight: Any, mean: Any, rstd: Any,
                          training: bool, output_mask: Any, eps: float) -> None:
     dtype, ndim = input.spec.dtype, input.spec.ndim
-    wide, channels = compute_dtype(dtype), input.spec.shape[1]
+    wide, channels = compute_dtype(dtype), input.spec.shape[1] if ndim > 1 else 0
     made = p.result(spec(dtype, input.spec.shape, strides_for(input.spec, None), p.device)) \
         if output_mask[0] else absent(p, input)
     kind = weight.spec.dtype if weight is not None else dtype
     tops = [p.result(spec(kind, (channels,), None, p.device)) if wanted else absent(p, input)
             for wanted in output_mask[1:]]
+    if ndim < 2:
+        return
     dims = [0, *range(2, ndim)]
     many = math.prod(input.spec.shape[d] for d in dims)
     each = [_along(t, ndim) for t in (mean, rstd)]
@@ -126,7 +130,8 @@ def _batch_norm_backward(p: Any, grad_output: Any, input: Any, weight: Any, mean
     if training or wanted:
         def final(along: Expr, plain: Expr) -> tuple[Expr, ...]:
             chosen = [v for v, a in zip((along, plain), output_mask[1:], strict=True) if a]
-            return (*((along, plain) if training else ()), *chosen)
+            count = p.fixed(many, wide)
+            return (*((along / count, plain / count) if training else ()), *chosen)
 
         p.reduce(("sum", "sum"), lambda g, v, m, r: _weighted_sums(g, v, m, r, wide), final,
                  [grad_output, input, *each], dims, [*sums, *wanted])
@@ -137,9 +142,8 @@ def _batch_norm_backward(p: Any, grad_output: Any, input: Any, weight: Any, mean
         g, r = cast(load, wide), cast(r, wide)
         left = [cast(e, wide) for e in rest]
         if training:
-            count = p.fixed(many, wide)
             unit = (cast(v, wide) - cast(m, wide)) * r
-            g = g - left.pop(0) * unit / count - left.pop(0) / count
+            g = g - left.pop(0) * unit - left.pop(0)
         g = g * r
         return g * left[0] if left else g
 
@@ -278,7 +282,7 @@ def _per_group(value: Any) -> Any:
 
 def _check_groups(input: Any, groups: int, weight: Any, bias: Any) -> None:
     shape = tuple(input.spec.shape)
-    if len(shape) < 2:
+    if len(shape) < 2 and input.spec.numel:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received "
                            f"{len(shape)}")
     if groups <= 0:
@@ -351,13 +355,14 @@ def _group_input(p: Any, g: Any, x: Any, each: list[Any], w: list[Any], made: An
         own = cast(load, wide) * cast(rest[0], wide) if rest else load
         return _weighted_sums(own, v, m, r, wide)
 
-    p.reduce(("sum", "sum"), before, lambda *s: s, [g, x, *each, *w], (2, 3), sums)
+    p.reduce(("sum", "sum"), before, lambda *s: tuple(v / p.fixed(many, wide) for v in s),
+             [g, x, *each, *w], (2, 3), sums)
 
     def body(load: Expr, v: Expr, m: Expr, r: Expr, along: Expr, plain: Expr, *rest: Expr) -> Expr:
-        own, r, count = cast(load, wide), cast(r, wide), p.fixed(many, wide)
+        own, r = cast(load, wide), cast(r, wide)
         own = own * cast(rest[0], wide) if rest else own
         unit = (cast(v, wide) - cast(m, wide)) * r
-        return (own - along * unit / count - plain / count) * r
+        return (own - along * unit - plain) * r
 
     p.flat(body, [g, x, *each, *(_per_group(s) for s in sums), *w], [made])
 

@@ -7,7 +7,6 @@ as in PyTorch, so that logits may be overwritten.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..core.dtypes import FLOATING, SCALAR_NAMES, bfloat16, float16, float32, int64, uint8
@@ -18,7 +17,6 @@ from ..loops.ir import Expr, cast, const, coord, fold
 from ..loops.scalar import exp, log, where
 from .kinds import composite, compute_dtype, rows
 from .losses import reduction_name
-from .softmax_family import log_soft
 
 
 def _raise_range(value: int) -> None:
@@ -76,7 +74,8 @@ def check_weight(weight: Any, classes: int, dtype: Any) -> None:
                            f"{SCALAR_NAMES[weight.spec.dtype]}")
 
 
-def _classes_last(x: Any) -> Any:
+def classes_last(x: Any) -> Any:
+    """x with its classes as the inner axis."""
     return x.seen(movedim(x.spec, (class_dim(x.spec.ndim),), (-1,)))
 
 
@@ -151,11 +150,11 @@ def _cross_entropy(p: Any, input: Any, target: Any, weight: Any, ignore_index: i
     kept = p.result(spec(dtype, shape if keep else (0,), None, p.device))
     weights = p.result(spec(_statistics(dtype), outer, None, p.device))
     total = p.result(spec(_statistics(dtype), () if not none else (0,), None, p.device))
-    x = _classes_last(input)
+    x = classes_last(input)
     classes = x.spec.shape[-1]
     _row_weights(p, target, weight, classes, ignore_index, weights)
     losses = loss if none else p.temporary(outer, wide)
-    outputs = [losses.as_rows()] + ([_classes_last(kept)] if keep else [])
+    outputs = [losses.as_rows()] + ([classes_last(kept)] if keep else [])
 
     def body(load: Expr, t: Expr, own: Expr, _: Expr, *rest: Expr) -> tuple[Expr, ...]:
         v, own, t = cast(load, wide), cast(own, wide), cast(t, int64)
@@ -193,7 +192,7 @@ def _cross_entropy_backward(p: Any, grad_output: Any, log_probabilities: Any, ta
     """(softmax - one-hot) of each row, times its weight and the loss's gradient."""
     made = p.result(spec(input_dtype, log_probabilities.spec.shape, None, p.device))
     wide, outer = weights.spec.dtype, tuple(target.spec.shape)
-    y = _classes_last(log_probabilities)
+    y = classes_last(log_probabilities)
     classes = y.spec.shape[-1]
     operands = [y, target.as_rows(), weights.as_rows(), grad_output.as_rows()]
     operands += [total.as_rows()] if reduction == "mean" else []
@@ -214,7 +213,7 @@ def _cross_entropy_backward(p: Any, grad_output: Any, log_probabilities: Any, ta
         rate = own * (1.0 - smoothing) + share * whole
         return (exp(value) * rate - hit * (1.0 - smoothing) - each * share) * g
 
-    p.rows(body, operands, [_classes_last(made)], outer, classes)
+    p.rows(body, operands, [classes_last(made)], outer, classes)
 
 
 def _class_shape(ops: Any, value: Any, ndim: int) -> Any:
@@ -287,144 +286,6 @@ rows("cross_entropy_labels(Tensor input, Tensor target, Tensor? weight, int igno
      backward={"input": _cross_entropy_back})
 
 
-# ---- probabilities ---------------------------------------------------------------------------
-
-def _probabilities(p: Any, input: Any, target: Any, weight: Any, reduction: str,
-                   smoothing: float, keep: bool) -> None:
-    dtype = input.spec.dtype
-    shape = tuple(input.spec.shape)
-    result = p.promote([input, target], [])
-    wide = compute_dtype(result)
-    at = class_dim(len(shape))
-    outer = shape[:at] + shape[at + 1:]
-    none = reduction == "none"
-    loss = p.result(spec(result, outer if none else (), None, p.device))
-    kept = p.result(spec(dtype, shape if keep else (0,), None, p.device))
-    x = _classes_last(input)
-    classes = x.spec.shape[-1]
-    losses = loss if none else p.temporary(outer, wide)
-    outputs = [losses.as_rows()] + ([_classes_last(kept)] if keep else [])
-
-    def body(load: Expr, t: Expr, *rest: Expr) -> tuple[Expr, ...]:
-        value = log_soft(cast(load, compute_dtype(dtype)))
-        t = _smoothed(p, cast(t, wide), smoothing, classes)
-        each = t * cast(value, wide)
-        each = each * cast(rest[0], wide) if rest else each
-        return (-fold("sum", each), value)[:len(outputs)]
-
-    operands = [x, _classes_last(target)] + ([weight] if weight is not None else [])
-    p.rows(body, operands, outputs, outer, classes)
-    if not none:
-        count = math.prod(outer)
-        p.reduce("sum", lambda v: cast(v, wide), lambda v: v / p.fixed(count, wide)
-                 if reduction == "mean" else v, losses, range(len(outer)), loss)
-
-
-def _smoothed(p: Any, t: Expr, smoothing: float, classes: int) -> Expr:
-    if not smoothing:
-        return t
-    return t * (1.0 - smoothing) + p.fixed(smoothing / classes, t.dtype)
-
-
-def _probabilities_backward(p: Any, grad_output: Any, log_probabilities: Any, target: Any,
-                            weight: Any, reduction: str, smoothing: float, input_dtype: Any
-                            ) -> None:
-    made = p.result(spec(input_dtype, log_probabilities.spec.shape, None, p.device))
-    y = _classes_last(log_probabilities)
-    outer, classes = tuple(y.spec.shape[:-1]), y.spec.shape[-1]
-    wide = compute_dtype(p.promote([log_probabilities, target], []))
-
-    def body(load: Expr, t: Expr, g: Expr, *rest: Expr) -> Expr:
-        g = cast(g, wide)
-        g = g / p.fixed(math.prod(outer), wide) if reduction == "mean" else g
-        each = _smoothed(p, cast(t, wide), smoothing, classes)
-        each = each * cast(rest[0], wide) if rest else each
-        return (exp(cast(load, wide)) * fold("sum", each) - each) * g
-
-    operands = [y, _classes_last(target), grad_output.as_rows()]
-    p.rows(body, operands + ([weight] if weight is not None else []), [_classes_last(made)],
-           outer, classes)
-
-
-def _outer_grad(ops: Any, grad: Any, reduction: str, ndim: int, shape: tuple[int, ...]) -> Any:
-    """The loss's gradient, ready to broadcast over (N, C, ...)."""
-    if reduction == "none":
-        return ops.unsqueeze(grad, class_dim(ndim))
-    at = class_dim(ndim)
-    return ops.div(grad, math.prod(shape[:at] + shape[at + 1:])) if reduction == "mean" else grad
-
-
-def _by_class(ops: Any, weight: Any, ndim: int) -> Any:
-    shape = [1] * ndim
-    shape[class_dim(ndim)] = -1
-    return ops.reshape(weight, tuple(shape))
-
-
-def _target_back(ops: Any, grad: Any, log_probabilities: Any, weight: Any, reduction: str,
-                 smoothing: float, dtype: Any) -> Any:
-    """The target's gradient: minus the (weighted) logarithm of the probabilities."""
-    ndim = log_probabilities.dim()
-    outer = _outer_grad(ops, grad, reduction, ndim, tuple(log_probabilities.shape))
-    made = ops.mul(log_probabilities, ops.mul(outer, smoothing - 1.0))
-    made = made if weight is None else ops.mul(made, _by_class(ops, weight, ndim))
-    return made if made.dtype is dtype else ops.to_dtype(made, dtype)
-
-
-def _probabilities_second(ops: Any, grad: Any, grad_output: Any, log_probabilities: Any,
-                          target: Any, weight: Any, reduction: str, smoothing: float,
-                          input_dtype: Any) -> tuple[Any, Any, Any]:
-    ndim = log_probabilities.dim()
-    at, shape = class_dim(ndim), tuple(log_probabilities.shape)
-    outer = _outer_grad(ops, grad_output, reduction, ndim, shape)
-    each = ops.add(ops.mul(target, 1.0 - smoothing), smoothing / shape[at])
-    each = each if weight is None else ops.mul(each, _by_class(ops, weight, ndim))
-    raised = ops.exp(log_probabilities)
-    total = ops.sum(each, (at,), True)
-    along = ops.mul(grad, ops.sub(ops.mul(raised, total), each))
-    if reduction == "none":
-        to_output = ops.sum(along, (at,))
-    else:
-        count = math.prod(shape[:at] + shape[at + 1:]) if reduction == "mean" else 1
-        to_output = ops.div(ops.sum(along), count)
-    inner = ops.mul(grad, raised)
-    to_logs = ops.mul(ops.mul(inner, total), outer)
-    rate = ops.mul(outer, 1.0 - smoothing)
-    to_target = ops.mul(ops.sub(ops.sum(inner, (at,), True), grad), rate)
-    if weight is not None:
-        to_target = ops.mul(to_target, _by_class(ops, weight, ndim))
-    return to_output, to_logs, to_target
-
-
-rows("cross_entropy_probabilities_backward(Tensor grad_output, Tensor log_probabilities, "
-     "Tensor target, Tensor? weight, str reduction, any smoothing, dtype input_dtype) -> Tensor",
-     _probabilities_backward, method=False, node_name="MulBackward0",
-     backward={("grad_output", "log_probabilities", "target"): _probabilities_second})
-
-
-def _probabilities_back(ops: Any, grads: Any, input_spec: Any, target: Any, weight: Any,
-                        reduction: str, smoothing: float, result1: Any, needs: Any,
-                        target_spec: Any) -> tuple[Any, Any]:
-    to_input = to_target = None
-    if grads[0] is not None:
-        if needs[0]:
-            to_input = ops.cross_entropy_probabilities_backward(
-                grads[0], result1, target, weight, reduction, smoothing, input_spec.dtype)
-        if needs[1]:
-            to_target = _target_back(ops, grads[0], result1, weight, reduction, smoothing,
-                                     target_spec.dtype)
-    if grads[1] is not None and needs[0]:
-        other = ops.log_softmax_backward_data(grads[1], result1, class_dim(input_spec.ndim),
-                                              input_spec.dtype)
-        to_input = other if to_input is None else ops.add(to_input, other)
-    return to_input, to_target
-
-
-rows("cross_entropy_probabilities(Tensor input, Tensor target, Tensor? weight, str reduction, "
-     "any smoothing, bool keep) -> (Tensor, Tensor)", _probabilities, method=False,
-     node_name=lambda plan: "DivBackward1" if plan.values[3] == "mean" else "NegBackward0",
-     backward={("input", "target"): _probabilities_back})
-
-
 # ---- negative log-likelihood -----------------------------------------------------------------
 
 def _nll(p: Any, input: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> None:
@@ -438,7 +299,7 @@ def _nll(p: Any, input: Any, target: Any, weight: Any, ignore_index: int, reduct
     loss = p.result(spec(dtype, outer if none else (), None, p.device))
     weights = p.result(spec(wide, outer, None, p.device))
     total = p.result(spec(wide, (0,) if none else (), None, p.device))
-    x = _classes_last(input)
+    x = classes_last(input)
     classes = x.spec.shape[-1]
     _row_weights(p, target, weight, classes, ignore_index, weights)
     losses = loss if none else p.temporary(outer, wide)
@@ -457,7 +318,7 @@ def _nll(p: Any, input: Any, target: Any, weight: Any, ignore_index: int, reduct
 def _nll_backward(p: Any, grad_output: Any, target: Any, weights: Any, total: Any,
                   reduction: str, shape: tuple[int, ...], dtype: Any) -> None:
     made = p.result(spec(dtype, shape, None, p.device))
-    seen, wide = _classes_last(made), weights.spec.dtype
+    seen, wide = classes_last(made), weights.spec.dtype
 
     def body(t: Expr, own: Expr, g: Expr, *rest: Expr) -> Expr:
         g = cast(g, wide)
@@ -483,6 +344,8 @@ rows("nll_loss_forward(Tensor input, Tensor target, Tensor? weight, int ignore_i
                ignore_index, reduction: ops.nll_loss_backward(
                    grad, target, weight, result1, result2, ignore_index, reduction,
                    tuple(input_spec.shape), input_spec.dtype)})
+
+
 def _nll_public(ops: Any, input: Any, target: Any, weight: Any, ignore_index: int,
                 reduction: Any) -> Any:
     _refuse_gradient(weight)
@@ -490,7 +353,7 @@ def _nll_public(ops: Any, input: Any, target: Any, weight: Any, ignore_index: in
 
 
 composite("nll_loss(Tensor input, Tensor target, Tensor? weight=None, int ignore_index=-100, "
-          "any reduction='mean') -> Tensor", _nll_public, method=False,
+          "any reduction='mean') -> Tensor", _nll_public, method=False, autocast="float32",
           doc="Minus the input at the target's class, times the class's weight.")
 
 
@@ -536,5 +399,5 @@ def _refuse_gradient(weight: Any) -> None:
 
 composite("cross_entropy(Tensor input, Tensor target, Tensor? weight=None, "
           "int ignore_index=-100, any reduction='mean', float label_smoothing=0.0) -> Tensor",
-          _public, method=False,
+          _public, method=False, autocast="float32",
           doc="The negative log-likelihood of target under softmax(input).")

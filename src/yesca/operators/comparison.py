@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import FLOATING, DType, bool_, float64
+from ..core.dtypes import FLOATING, SCALAR_NAMES, DType, bool_, float64
 from ..loops.ir import Expr, const
 from ..loops.scalar import absolute, isnan, where
 from .kinds import composite, elementwise, rows
@@ -86,10 +86,16 @@ isclose = elementwise(
     "isclose(Tensor self, Tensor other, Scalar rtol=1e-05, Scalar atol=1e-08, "
     "bool equal_nan=False) -> Tensor",
     lambda x, y, rtol, atol, equal_nan: _close(x, y, rtol, atol, equal_nan),
-    dtype=lambda promoted, values: (
-        promoted if promoted.category >= FLOATING else float64, bool_),
+    dtype=lambda promoted, values: _close_dtypes(promoted, values),
     numbers=(),
     inplace=False, out=False, doc="|self - other| <= atol + rtol * |other|.")
+
+
+def _close_dtypes(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
+    mine, other = values[0].spec.dtype, values[1].spec.dtype
+    if mine is not other:
+        raise RuntimeError(f"{SCALAR_NAMES[mine]} did not match {SCALAR_NAMES[other]}")
+    return promoted if promoted.category >= FLOATING else float64, bool_
 
 
 def _close(x: Expr, y: Expr, rtol: Expr, atol: Expr, equal_nan: bool) -> Expr:
@@ -173,12 +179,12 @@ def _masked_fill(ops: Any, self: Any, mask: Any, value: Any) -> Any:
 
 def _fill_program(p: Any, self: Any, mask: Any, value: Any) -> None:
     from ..core.spec import spec
-    from ..core.views import broadcast_shapes, dense_order
+    from ..core.views import broadcast_shapes
     from ..loops.ir import cast
 
     dtype = self.spec.dtype
     shape = broadcast_shapes(self.spec.shape, mask.spec.shape)
-    out = p.result(spec(dtype, shape, dense_order([self.spec], shape), p.device))
+    out = p.result(spec(dtype, shape, None, p.device))
     operands = [self, mask, *([value] if p.is_ref(value) else [])]
     if not p.is_ref(value):
         p.check_fits(value, dtype)

@@ -79,7 +79,7 @@ def _contraction(p: Any, self: Any, other: Any, left: Labels, right: Labels, out
 
 
 rows("contraction(Tensor self, Tensor other, any left, any right, any out) -> Tensor",
-     _contraction, kind="contraction", method=False, node_name="ViewBackward0",
+     _contraction, kind="contraction", autocast="lower", method=False, node_name="ViewBackward0",
      backward={"self": lambda ops, grad, other, left, right, out: ops.contraction(
                    grad, other, out, right, left),
                "other": lambda ops, grad, self, left, right, out: ops.contraction(

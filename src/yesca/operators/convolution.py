@@ -243,7 +243,12 @@ def _numbers(name: str, value: Any, rank: int) -> tuple[int, ...]:
     return values
 
 
-def _batched(ops: Any, name: str, input: Any, rank: int) -> tuple[Any, bool]:
+def _batched(ops: Any, name: str, input: Any, weight: Any, rank: int) -> tuple[Any, bool]:
+    if weight.dim() != rank + 2:
+        raise RuntimeError(
+            f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional weight "
+            f"{list(weight.shape)}, but got {input.dim()}-dimensional input of size "
+            f"{list(input.shape)} instead ({name} takes a {rank + 2}-dimensional weight)")
     if input.dim() == rank + 2:
         return input, True
     if input.dim() != rank + 1:
@@ -273,7 +278,7 @@ def _plain(rank: int) -> Any:
 
     def conv(ops: Any, input: Any, weight: Any, bias: Any, stride: Any, padding: Any,
              dilation: Any, groups: int) -> Any:
-        x, batched = _batched(ops, name, input, rank)
+        x, batched = _batched(ops, name, input, weight, rank)
         steps = _numbers("stride", stride, rank)
         apart = _numbers("dilation", dilation, rank)
         if isinstance(padding, str):
@@ -293,7 +298,7 @@ def _transposed(rank: int) -> Any:
 
     def conv(ops: Any, input: Any, weight: Any, bias: Any, stride: Any, padding: Any,
              output_padding: Any, groups: int, dilation: Any) -> Any:
-        x, batched = _batched(ops, name, input, rank)
+        x, batched = _batched(ops, name, input, weight, rank)
         made = ops.convolution(
             x, weight, bias, _numbers("stride", stride, rank), _numbers("padding", padding, rank),
             _numbers("dilation", dilation, rank), True,
@@ -305,8 +310,9 @@ def _transposed(rank: int) -> Any:
 for _rank in (1, 2, 3):
     composite(f"conv{_rank}d(Tensor input, Tensor weight, Tensor? bias=None, any stride=1, "
               "any padding=0, any dilation=1, int groups=1) -> Tensor", _plain(_rank),
-              method=False, doc="Each output channel: the kernel's products with every window.")
+              method=False, autocast="lower",
+              doc="Each output channel: the kernel's products with every window.")
     composite(f"conv_transpose{_rank}d(Tensor input, Tensor weight, Tensor? bias=None, "
               "any stride=1, any padding=0, any output_padding=0, int groups=1, any dilation=1) "
-              "-> Tensor", _transposed(_rank), method=False,
+              "-> Tensor", _transposed(_rank), method=False, autocast="lower",
               doc="The gradient of a convolution with respect to its input, as an operator.")

@@ -54,7 +54,8 @@ to_dtype = rows(
 
 
 def _copy(p: Any, self: Any, src: Any, non_blocking: bool) -> None:
-    target = p.result(self.spec)
+    target = p.result(spec(self.spec.dtype, self.spec.shape, strides_for(self.spec, None),
+                           p.device))
     expand_strides(src.spec.shape, src.spec.strides, self.spec.shape)
     p.flat(lambda x: cast(x, self.spec.dtype), [src], [target])
 
@@ -71,8 +72,8 @@ copy = rows(
 
 
 def _fill(p: Any, self: Any, value: Any) -> None:
-    target = p.result(self.spec)
     dtype = self.spec.dtype
+    target = p.result(spec(dtype, self.spec.shape, strides_for(self.spec, None), p.device))
     if p.is_ref(value):
         if value.spec.ndim:
             raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with "

@@ -8,6 +8,7 @@ from ..core import views as algebra
 from ..core.dtypes import INTEGRAL, bool_, int64
 from ..core.spec import spec
 from ..loops import ir
+from ..loops.folds import neutral
 from ..loops.ir import Expr, cast, const
 from ..loops.scalar import where
 from . import places
@@ -158,6 +159,15 @@ def _gather(p: Any, self: Any, dim: int, index: Any, sparse_grad: bool) -> None:
     p.flat(body, [self.seen((shape, tuple(strides), 0)), index], [target])
 
 
+def _failing(caller: str, d: int, size: int) -> Any:
+    """What an index out of range raises: each of the operators has its own words."""
+    if caller == "index_add":
+        return _no_row
+    if not caller:
+        return places.out_of_bounds_runtime(d, size)
+    return places.out_of_bounds(d, size, "index_copy_(): " if caller == "index_copy" else "")
+
+
 def _nonempty(index: Any, d: int, size: int) -> None:
     if size == 0 and index.spec.numel:
         raise RuntimeError(f"index 0 is out of bounds for dimension {d} with size 0")
@@ -213,7 +223,7 @@ composite("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor"
 # ---- scatter ---------------------------------------------------------------------------------
 
 def _scatter_into(p: Any, out: Any, dim: int, index: Any, src: Any, combine: str,
-                  checked: bool = True, number: int = -1) -> None:
+                  checked: bool = True, number: int = -1, caller: str = "") -> None:
     """Values to the places that the index names along dim; a row owns the line it writes to."""
     if index.spec.numel == 0:
         return
@@ -221,7 +231,7 @@ def _scatter_into(p: Any, out: Any, dim: int, index: Any, src: Any, combine: str
     out, index = _sized(out), _sized(index)
     size = out.spec.shape[d]
     _nonempty(index, d, size)
-    fail = places.out_of_bounds_runtime(d, size) if checked else None
+    fail = _failing(caller, d, size) if checked else None
     shape = tuple(index.spec.shape)
     keep = [k for k in range(len(shape)) if k != d]
     order = [*keep, d]
@@ -268,11 +278,13 @@ def _check_scatter(p: Any, name: str, self: Any, dim: int, index: Any, src: Any)
             f"{list(src.spec.shape)}")
 
 
-def _scatter(p: Any, self: Any, dim: int, index: Any, src: Any, combine: str) -> None:
+def _scatter(p: Any, self: Any, dim: int, index: Any, src: Any, combine: str, caller: str
+             ) -> None:
     name = "scatter" if not combine else f"scatter_{combine}"
     _check_scatter(p, name, self, dim, index, src)
     out = places.begun(p, self)
-    _scatter_into(p, out, dim, index, src, combine, number=-1 if p.is_ref(src) else 3)
+    _scatter_into(p, out, dim, index, src, combine, number=-1 if p.is_ref(src) else 3,
+                  caller=caller)
 
 
 def _scatter_back_self(ops: Any, grad: Any, dim: int, index: Any, combine: str) -> Any:
@@ -284,8 +296,9 @@ def _scatter_back_self(ops: Any, grad: Any, dim: int, index: Any, combine: str) 
     return ops.scatter_fold(grad, dim, index, 0, "")
 
 
-rows("scatter_fold(Tensor self, int dim, Tensor index, Tensor src, str combine) -> Tensor",
-     _scatter, kind="scatter", method=False, inplace=True, node_name="ScatterBackward0",
+rows("scatter_fold(Tensor self, int dim, Tensor index, Tensor src, str combine, str caller='') "
+     "-> Tensor", _scatter, kind="scatter", method=False, inplace=True,
+     node_name="ScatterBackward0",
      backward={"self": _scatter_back_self,
                "src": lambda ops, grad, src_spec, dim, index, combine: _source_grad(
                    ops, ops.gather(grad, dim, index), index, src_spec)})
@@ -330,9 +343,17 @@ for _suffix, _inplace in (("", False), ("_", True)):
 # ---- scatter_reduce --------------------------------------------------------------------------
 
 def _neutral(dtype: Any, fold: str) -> Any:
-    from ..targets.llvm_folds import neutral
-
-    return neutral(fold, dtype)
+    """The value that changes nothing when it is folded in."""
+    if fold in ("sum", "prod"):
+        return int(fold == "prod")
+    if dtype.category > INTEGRAL:
+        return float("-inf") if fold == "max" else float("inf")
+    if dtype is bool_:
+        return fold == "min"
+    bits = dtype.itemsize * 8 - int(dtype.is_signed)
+    if fold == "min":
+        return (1 << bits) - 1
+    return -(1 << bits) if dtype.is_signed else 0
 
 
 def _scatter_reduce(p: Any, self: Any, dim: int, index: Any, src: Any, reduce: str,
@@ -347,7 +368,7 @@ def _scatter_reduce(p: Any, self: Any, dim: int, index: Any, src: Any, reduce: s
     dtype = out.spec.dtype
     fold = _FOLDS[reduce]
     if not include_self:
-        start = _neutral(dtype, fold)
+        start = neutral(fold, dtype)
         _constant_into(p, out, dim, index, start, "")
     _scatter_into(p, out, dim, index, src, fold)
     if reduce != "mean":
@@ -451,5 +472,3 @@ for _suffix in ("", "_"):
                   ops, f"scatter_reduce_fold{suffix}")(self, dim, index, src, reduce,
                                                        include_self),
               out=not _suffix, doc="src folded into self where the index says along dim.")
-
-__all__ = ["bool_"]

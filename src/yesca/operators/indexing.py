@@ -145,6 +145,9 @@ def _put_at(p: Any, out: Any, value: Any, where: tuple[int, ...], indices: Any, 
     common, at, keep = _layout(shape, where, indices)
     kept = [shape[d] for d in keep]
     full = (*kept[:at], *common, *kept[at:])
+    if not places.count_of(full):
+        _fitted(value, full)
+        return
     order = [*range(at), *range(at + len(common), len(full)), *range(at, at + len(common))]
     wide = places.permuted(_fitted(value, full), order)
     line, count = p.joined(wide, len(common))

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core import views as algebra
 from ..core.spec import spec
-from ..loops.ir import cast, const
+from ..loops.ir import cast
 from .kinds import composite, rows
 
 
@@ -94,7 +94,8 @@ def _cat_public(ops: Any, tensors: Any, dim: int) -> Any:
     return ops.cat_list(_listed(tensors, "cat"), dim)
 
 
-composite("cat(Tensor[] tensors, int dim=0) -> Tensor", _cat_public, out=True, method=False,
+composite("cat(Tensor[] tensors, int dim=0) -> Tensor", _cat_public, out=True,
+          method=False, autocast="promote",
           aliases=("concat", "concatenate"), doc="Tensors one after the other along dim.")
 
 
@@ -125,7 +126,8 @@ rows("stack_list(Tensor[] tensors, int dim) -> Tensor", _stack, kind="copy", met
      node_name="StackBackward0", backward={"tensors": _stack_back})
 composite("stack(Tensor[] tensors, int dim=0) -> Tensor",
           lambda ops, tensors, dim: ops.stack_list(_listed(tensors, "stack"), dim), out=True,
-          method=False, doc="Tensors of one shape side by side along a new dimension.")
+          method=False, autocast="promote",
+          doc="Tensors of one shape side by side along a new dimension.")
 
 
 # ---- taking apart ----------------------------------------------------------------------------
@@ -363,5 +365,3 @@ def _block_diag(ops: Any, tensors: Any) -> Any:
 
 
 composite("block_diag_list(any tensors) -> Tensor", _block_diag, method=False)
-
-__all__ = ["at_least_1d", "const"]

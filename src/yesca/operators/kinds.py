@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.dtypes import (
-    BOOL, FLOATING, INTEGRAL, DType, bfloat16, bool_, default_for, float16, float32, int64,
+    BOOL, FLOATING, INTEGRAL, DType, bfloat16, bool_, default_for, float16, float32, int64, uint8,
 )
 from ..core.spec import spec
 from ..core.views import broadcast_shapes, dense_order, wrap_dims
-from ..loops.ir import Expr, cast, fold
+from ..loops.ir import Expr, cast, const, fold
 from .record import Record, register
 
 
@@ -79,6 +79,9 @@ def elementwise_program(record: Record, p: Any, values: tuple[Any, ...]) -> None
                 args.append(p.argument(k, compute))
             else:
                 args.append(value)
+        held = None if record.holds is None else record.holds(*args)
+        if held is not None:
+            p.check(held, const(0, int64), record.fail)
         made = record.body(*args)  # type: ignore[misc]
         return made if isinstance(made, tuple) else (made,)
 
@@ -171,7 +174,7 @@ def _reduction_dtypes(record: Record, p: Any, dtype: DType, asked: DType | None
             f"{record.name}(): could not infer output dtype. Input dtype must be either a "
             f"floating point or complex dtype. Got: {p.scalar_name(dtype)}")
     if rule == "bool":
-        return dtype, bool_
+        return dtype, dtype if dtype is uint8 else bool_  # as numpy once had it, and PyTorch has
     return compute_dtype(dtype), dtype
 
 

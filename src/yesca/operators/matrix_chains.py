@@ -106,7 +106,8 @@ def _vecdot(ops: Any, x: Any, y: Any, dim: int) -> Any:
 
 
 composite("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", _vecdot, out=True,
-          method=False, doc="Sums of products along dim; the operands broadcast.")
+          method=False, autocast="lower",
+          doc="Sums of products along dim; the operands broadcast.")
 composite("linalg_matmul(Tensor input, Tensor other) -> Tensor",
           lambda ops, input, other: ops.matmul(input, other), out=True, method=False,
           doc="torch.matmul.")
@@ -337,7 +338,8 @@ def _cdist(ops: Any, x1: Any, x2: Any, p: float, compute_mode: str) -> Any:
 
 
 composite("cdist(Tensor x1, Tensor x2, float p=2.0, str compute_mode="
-          "'use_mm_for_euclid_dist_if_necessary') -> Tensor", _cdist, method=False,
+          "'use_mm_for_euclid_dist_if_necessary') -> Tensor", _cdist,
+          method=False, autocast="float32",
           doc="The p-norm distance of each row of x1 to each row of x2.")
 
 __all__ = ["chain", "multi_dot"]

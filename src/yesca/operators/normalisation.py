@@ -42,7 +42,7 @@ def _check(shape: tuple[int, ...], normalized: tuple[int, ...], weight: Any, bia
 
 
 def statistics_dtype(dtype: Any, weight: Any) -> Any:
-    """Where PyTorch keeps means: in float32 beside float32 parameters, else in the input's dtype."""
+    """PyTorch keeps means in float32 beside float32 parameters, else in the input's dtype."""
     if dtype in (float16, bfloat16) and weight is not None and weight.spec.dtype is float32:
         return float32
     return dtype

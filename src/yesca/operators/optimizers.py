@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..core.dtypes import float64
-from ..loops.ir import Expr, cast
+from ..core.dtypes import float64, int64
+from ..loops.ir import Expr, cast, const
 from ..loops.scalar import fma, maximum, power, sqrt, where
 from .kinds import compute_dtype, rows
 
@@ -27,7 +27,7 @@ def _widened(lists: list[Any], body: Callable[..., Any], written: tuple[int, ...
     wide = compute_dtype(lists[written[0]][0].spec.dtype)
 
     def run(*values: Expr) -> tuple[Expr, ...]:
-        return body(*(cast(v, wide) for v in values))  # type: ignore[no-any-return]
+        return body(*(cast(v, wide) for v in values))
 
     return run
 
@@ -68,9 +68,11 @@ _several(
 def _adam(decoupled: bool) -> Callable[..., Any]:
     def program(p: Any, params: Any, grads: Any, averages: Any, squares: Any, largest: Any,
                 steps: Any, lr: Any, beta1: Any, beta2: Any, weight_decay: Any, eps: Any,
-                amsgrad: bool, maximize: bool) -> None:
+                amsgrad: bool, maximize: bool, count: bool) -> None:
         if not params:
             return
+        if count:  # the steps are one further on before anything reads them
+            p.table(lambda step: (step + 1.0,), [steps], (0,))
         lists = [params, grads, averages, squares, steps, *([largest] if amsgrad else [])]
         wide = compute_dtype(params[0].spec.dtype)
 
@@ -98,7 +100,7 @@ def _adam(decoupled: bool) -> Callable[..., Any]:
             root = cast(sqrt(correction(step, 8)), wide)
             length = cast(rate / correction(step, 7), wide)
             down = sqrt(peak) / root + p.argument(10, wide)
-            made = (fma(average / down, -length, param), average, square)
+            made = (param + average * -length / down, average, square)  # PyTorch's order
             return (*made, peak) if amsgrad else made
 
         p.table(body, lists, (0, 2, 3, 5) if amsgrad else (0, 2, 3))
@@ -109,7 +111,7 @@ for _name, _decoupled in (("_adam_step", False), ("_adamw_step", True)):
     _several(
         f"{_name}(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, Tensor[] exp_avg_sqs, "
         "Tensor[] max_exp_avg_sqs, Tensor[] state_steps, Scalar lr, Scalar beta1, Scalar beta2, "
-        "Scalar weight_decay, Scalar eps, bool amsgrad, bool maximize) -> Tensor",
+        "Scalar weight_decay, Scalar eps, bool amsgrad, bool maximize, bool count=False) -> Tensor",
         _adam(_decoupled))
 
 
@@ -140,6 +142,28 @@ for _name, _body in (("add", lambda x, y: x + y), ("mul", lambda x, y: x * y),
              _each(_body))
     _several(f"_each_{_name}_number(Tensor[] self, Scalar number) -> Tensor",
              _each_number(_body))
+
+
+class NonFinite(ArithmeticError):
+    """What `_each_unscale` raises, its work done, where it met an infinity or NaN."""
+
+
+def _unscale(p: Any, targets: Any, factor: Any) -> None:
+    """self[k] *= factor; NonFinite if any element was not finite."""
+    def body(x: Expr) -> tuple[Expr, ...]:
+        wide = cast(x, compute_dtype(targets[0].spec.dtype))
+        p.check((wide - wide).eq(0), const(1, int64), _found_non_finite)
+        return (wide * p.argument(1, wide.dtype),)
+
+    if targets:
+        p.table(body, [targets], (0,))
+
+
+def _found_non_finite(_: int) -> None:
+    raise NonFinite
+
+
+_several("_each_unscale(Tensor[] self, Scalar factor) -> Tensor", _unscale)
 
 
 def _lerp(p: Any, targets: Any, ends: Any, weight: Any) -> None:

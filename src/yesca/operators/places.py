@@ -15,17 +15,17 @@ from ..core.dtypes import (
     BOOL, COMPLEX, SCALAR_NAMES, DType, bfloat16, bool_, complex64, float16, float32, float64,
     int64, uint8,
 )
-from ..loops import ir
 from ..loops.ir import Expr, cast, const
 from ..loops.scalar import where
 
 Fail = Callable[[int], None]
 
 
-def out_of_bounds(dim: int, size: int) -> Fail:
+def out_of_bounds(dim: int, size: int, caller: str = "") -> Fail:
     """Raises PyTorch's error for an index that its dimension does not have."""
     def fail(value: int) -> None:
-        raise IndexError(f"index {value} is out of bounds for dimension {dim} with size {size}")
+        raise IndexError(f"{caller}index {value} is out of bounds for dimension {dim} with size "
+                         f"{size}")
     return fail
 
 
@@ -150,6 +150,3 @@ def type_name(tensor: Any) -> str:
 def count_of(shape: Sequence[int]) -> int:
     """How many elements a shape has."""
     return math.prod(shape)
-
-
-__all__ = ["ir"]

@@ -330,14 +330,17 @@ def _matmul_name(plan: Any) -> str:
             (2, 2): "MmBackward0"}.get(ranks, "UnsafeViewBackward0")
 
 
-_product("mm(Tensor self, Tensor mat2) -> Tensor", _check_mm, doc="(m, k) @ (k, n).")
-_product("bmm(Tensor self, Tensor mat2) -> Tensor", _check_bmm, doc="(b, m, k) @ (b, k, n).")
+_product("mm(Tensor self, Tensor mat2) -> Tensor", _check_mm, autocast="lower",
+         doc="(m, k) @ (k, n).")
+_product("bmm(Tensor self, Tensor mat2) -> Tensor", _check_bmm, autocast="lower",
+         doc="(b, m, k) @ (b, k, n).")
 _product("mv(Tensor self, Tensor vec) -> Tensor", _check_mv, doc="(m, k) @ (k,).")
 _product("dot(Tensor self, Tensor tensor) -> Tensor", _check_dot,
          doc="The sum of the products of two vectors' elements.")
 _product("vdot(Tensor self, Tensor other) -> Tensor", _check_dot,
          doc="dot, with the first vector conjugated.")
 _product("matmul(Tensor self, Tensor other) -> Tensor", _check_matmul, node_name=_matmul_name,
+         autocast="lower",
          doc="The product of vectors, matrices or stacks of matrices, which broadcast.")
 
 
@@ -406,7 +409,7 @@ def _linear_weight(ops: Any, grad: Any, input: Any, weight_spec: Any) -> Any:
 
 
 rows("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", _linear,
-     kind="contraction", method=False, out=True, node_name=_linear_name,
+     kind="contraction", method=False, out=True, node_name=_linear_name, autocast="lower",
      backward={"input": lambda ops, grad, input_spec, weight: _left_back(
                    ops, grad, input_spec, weight) if weight.dim() == 1
                    else ops.matmul(grad, weight),

@@ -74,16 +74,17 @@ def _quantile(name: str) -> Any:
 for _name in ("quantile", "nanquantile"):
     composite(f"{_name}(Tensor self, any q, int? dim=None, bool keepdim=False, *, "
               "str interpolation='linear') -> Tensor", _quantile(_name), out=True,
+              autocast="float32",
               doc="The value below which the share q of the values lies"
               + ("." if _name == "quantile" else ", NaNs left out."))
 
 
-def _histogram(ops: Any, self: Any, bins: Any, range: Any, weight: Any, density: bool) -> Any:  # noqa: A002
-    line = ops.reshape(self, (-1,))
+def _histogram(ops: Any, self: Any, bins: Any, limits: Any, weight: Any, density: bool) -> Any:
+    line = ops.reshape(self.detach(), (-1,))
     if ops.is_tensor(bins):
         edges = bins
     else:
-        edges = ops.linspace(*_range(ops, line, range), int(bins) + 1, dtype=self.dtype,
+        edges = ops.linspace(*_range(ops, line, limits), int(bins) + 1, dtype=self.dtype,
                              device=self.device)
     count = edges.numel() - 1
     place = ops.sub(ops.searchsorted(edges, line, right=True), 1)
@@ -111,4 +112,5 @@ def _range(ops: Any, line: Any, wanted: Any) -> tuple[float, float]:
 
 composite("histogram(Tensor self, any bins=100, *, any? range=None, Tensor? weight=None, "
           "bool density=False) -> (Tensor, Tensor)", _histogram, out=True,
+          samples=lambda make: [(make(7), make.tensor([-3.0, 0.0, 1.0, 3.0], make.dtype, (4,)))],
           doc="How many (or how much weight of the) elements lie between neighbouring edges.")

@@ -196,6 +196,7 @@ def _places_of(ops: Any, repeats: Any) -> Any:
 
 composite("repeat_interleave(Tensor self, any? repeats=None, int? dim=None, *, "
           "int? output_size=None) -> Tensor", _repeat_interleave,
+          samples=lambda make: [(make(3, 2), 2), (make(3, 2), make.integers(2), 1)],
           doc="Each element (or slice of dim) several times in a row.")
 
 
@@ -267,6 +268,7 @@ def _diag(ops: Any, self: Any, diagonal: int) -> Any:
 
 
 composite("diag(Tensor self, int diagonal=0) -> Tensor", _diag, out=True,
+          samples=lambda make: [(make(3),), (make(3, 4), 1), (make(4, 3), -2)],
           doc="The matrix with this diagonal, or the diagonal of this matrix.")
 composite("diagflat(Tensor self, int offset=0) -> Tensor",
           lambda ops, self, offset: ops.diag_embed(ops.reshape(self, (-1,)), offset),
@@ -279,7 +281,8 @@ def _trace(ops: Any, self: Any) -> Any:
     return ops.sum(ops.diagonal(self))
 
 
-composite("trace(Tensor self) -> Tensor", _trace, doc="The sum of the diagonal of a matrix.")
+composite("trace(Tensor self) -> Tensor", _trace, autocast="float32",
+          doc="The sum of the diagonal of a matrix.")
 
 
 def _fill_diagonal(p: Any, self: Any, fill_value: Any, wrap: bool) -> None:

@@ -17,6 +17,10 @@ reads, and thereby what the tape keeps:
 An elementwise record's formulas are kernel bodies over expressions; elsewhere they call `ops`.
 A key that is a tuple of argument names has one formula that gives a tuple.
 
+Autocast. `autocast` is the class of the operator under `torch.autocast("cpu")`: "lower" (its
+tensors are cast to the lower precision), "float32" (halves are widened), "promote" (all go to
+the widest dtype among them) or "" (it takes what comes).
+
 Tests. `tests/support/operator_cases.py` makes arguments from the schema and the kind. What it
 cannot guess stands here: `domain`, the interval that values are drawn from (or one for each
 argument that needs its own), and `samples(make)`, which gives tuples of arguments in the schema's
@@ -65,6 +69,8 @@ class Record:
     aliases: tuple[str, ...] = ()
     implicit: bool = True
     autocast: str = ""
+    holds: Formula | None = None  # what must be true of the operands at every point, or `fail`
+    fail: Callable[[int], None] | None = None  # raises; gets the first operand's value there
     domain: Any = (-2.0, 2.0)
     samples: Formula | None = None
     errors: Formula | None = None

@@ -1,4 +1,4 @@
-"""Reductions over dimensions, arg-reductions, variances, norms."""
+"""Reductions over dimensions, arg-reductions, log-sum-exp."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..core.spec import Spec, spec
 from ..core.views import Strided, movedim, wrap_dim
 from ..loops import ir
 from ..loops.ir import Expr, cast
-from ..loops.scalar import absolute, as_bool, exp, fold, log, sqrt, where
+from ..loops.scalar import absolute, as_bool, exp, fold, log, where
 from .kinds import (
     composite, compute_dtype, reduced_dims, reduced_shape, reduction, rows, view,
 )
@@ -119,7 +119,7 @@ def _prod_with_zeros(ops: Any, grad: Any, self: Any, dim: Any, keepdim: bool) ->
 
 prod = reduction("prod(Tensor self, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
                  "Tensor", "prod", dtype="sum", backward={"self": _prod_back},
-                 doc="The product over dim.")
+                 autocast="float32", doc="The product over dim.")
 count_nonzero = composite(
     "count_nonzero(Tensor self, any? dim=None) -> Tensor",
     lambda ops, self, dim: ops.sum(ops.ne(self, 0), dim), doc="How many are not zero.")
@@ -127,7 +127,7 @@ count_nonzero = composite(
 
 # ---- one dimension with indices --------------------------------------------------------------
 
-def _along(p: Any, self: Any, dim: int) -> tuple[Any, list[int], int]:
+def along(p: Any, self: Any, dim: int) -> tuple[Any, list[int], int]:
     """self with `dim` last, the other sizes, and the size of `dim`."""
     if self.spec.ndim == 0:
         return self.seen(((1,), (1,), 0)), [], 1
@@ -149,7 +149,7 @@ def _result(p: Any, dtype: Any, self: Any, dim: int, keepdim: bool) -> tuple[Any
 
 def _extreme(kind: str) -> Any:
     def program(p: Any, self: Any, dim: int, keepdim: bool) -> None:
-        x, outer, size = _along(p, self, dim)
+        x, outer, size = along(p, self, dim)
         if size == 0:
             raise IndexError(f"{kind}(): Expected reduction dim {dim} to have non-zero size.")
         _, values = _result(p, self.spec.dtype, self, dim, keepdim)
@@ -180,7 +180,7 @@ for _kind in ("max", "min"):
 
 def _arg(kind: str) -> Any:
     def program(p: Any, self: Any, dim: int, keepdim: bool) -> None:
-        x, outer, size = _along(p, self, dim)
+        x, outer, size = along(p, self, dim)
         if size == 0:
             raise IndexError(f"arg{kind}(): Expected reduction dim {dim} to have non-zero size.")
         if self.spec.dtype is bool_:
@@ -212,90 +212,12 @@ for _kind in ("max", "min"):
               _arg_public(_kind), doc=f"The index of the {_kind}imum; the first of equal ones.")
 
 
-# ---- variances -------------------------------------------------------------------------------
-
-def _var_program(p: Any, self: Any, dims: tuple[int, ...], correction: Any, root: bool) -> None:
-    """One pass for the mean, one for the squares of the differences."""
-    ndim = self.spec.ndim
-    if self.spec.dtype.category < FLOATING:
-        raise RuntimeError("std and var only support floating point and complex dtypes")
-    keep = [d for d in range(ndim) if d not in dims]
-    order = [*keep, *dims]
-    moved = self.seen((tuple(self.spec.shape[d] for d in order),
-                       tuple(self.spec.strides[d] for d in order), 0))
-    x, size = p.joined(moved, len(dims))
-    outer = [self.spec.shape[d] for d in keep]
-    wide = compute_dtype(self.spec.dtype)
-    outs = [p.result(spec(self.spec.dtype, tuple(outer), None, p.device)) for _ in range(2)]
-
-    def body(load: Expr) -> tuple[Expr, Expr]:
-        v = cast(load, wide)
-        middle = fold("sum", v) / p.fixed(size, wide)
-        apart = v - middle
-        spreading = fold("sum", apart * apart) / p.fixed(max(0.0, size - correction), wide)
-        return (sqrt(spreading) if root else spreading), middle
-
-    p.rows(body, [x], [o.as_rows() for o in outs], outer, size)
-
-
-def _var_back(ops: Any, grads: Any, self: Any, result0: Any, result1: Any, dims: Any,
-              correction: Any, root: bool) -> Any:
-    shape = tuple(self.shape)
-    count = 1
-    for d in dims:
-        count *= shape[d]
-    made = None
-    if grads[0] is not None:
-        apart = ops.sub(self, spread(ops, result1, shape, dims, False))
-        grad = grads[0]
-        if root:
-            grad = ops.select_where(ops.eq(result0, 0), 0.0, ops.div(grad, ops.mul(result0, 2)))
-        scale = 2.0 / (count - correction) if count > correction else float("nan")
-        made = ops.mul(spread(ops, ops.mul(grad, scale), shape, dims, False), apart)
-    if grads[1] is not None:
-        rest = spread(ops, ops.div(grads[1], count), shape, dims, False)
-        made = rest if made is None else ops.add(made, rest)
-    return made
-
-
-rows("moments(Tensor self, any dims, any correction, bool root) -> (Tensor, Tensor)",
-     _var_program, method=False, node_name="VarBackward0", backward={"self": _var_back},
-     samples=lambda make: [(make(3, 4), (1,), 1, False), (make(3, 4), (0,), 0, True),
-                           (make(2, 3, 4), (0, 2), 1, False)])
-
-
-def _moments(ops: Any, self: Any, dim: Any, unbiased: Any, correction: Any, keepdim: bool,
-             root: bool) -> tuple[Any, Any]:
-    if isinstance(dim, bool):  # var(x, unbiased)
-        dim, unbiased = None, dim
-    ndim = self.dim()
-    dims = reduced_dims(dim, ndim) if ndim else ()
-    amount = correction if correction is not None else \
-        (0 if unbiased is False else 1)
-    values, middle = ops.moments(self if ndim else ops.reshape(self, (1,)), dims if ndim else (0,),
-                                 amount, root)
-    if keepdim and ndim:
-        shape = reduced_shape(tuple(self.shape), dims, True)
-        values, middle = ops.reshape(values, shape), ops.reshape(middle, shape)
-    return values, middle
-
-
-for _name, _root in (("var", False), ("std", True)):
-    composite(f"{_name}(Tensor self, any? dim=None, any? unbiased=None, bool keepdim=False, *, "
-              "any? correction=None) -> Tensor",
-              lambda ops, self, dim, unbiased, keepdim, correction, root=_root: _moments(
-                  ops, self, dim, unbiased, correction, keepdim, root)[0],
-              doc="With Bessel's correction by default (correction=1).")
-    composite(f"{_name}_mean(Tensor self, any? dim=None, any? unbiased=None, "
-              "bool keepdim=False, *, any? correction=None) -> (Tensor, Tensor)",
-              lambda ops, self, dim, unbiased, keepdim, correction, root=_root: _moments(
-                  ops, self, dim, unbiased, correction, keepdim, root), method=False,
-              doc=f"The {_name} and the mean.")
-
-
-# ---- log-sum-exp, running values -------------------------------------------------------------
+# ---- log-sum-exp -----------------------------------------------------------------------------
 
 def _logsumexp(p: Any, self: Any, dims: tuple[int, ...]) -> None:
+    if self.spec.dtype.category < FLOATING:
+        raise RuntimeError("logsumexp(): Expected floating point type for result tensor, but got: "
+                           f"{p.scalar_name(self.spec.dtype)}")
     ndim = self.spec.ndim
     keep = [d for d in range(ndim) if d not in dims]
     order = [*keep, *dims]
@@ -339,86 +261,4 @@ composite("logsumexp(Tensor self, any dim, bool keepdim=False) -> Tensor", _logs
           samples=lambda make: [(make(3, 4), 1), (make(3, 4), (0, 1), True), (make(), 0)],
           doc="log(sum(exp(self))) without overflow.")
 
-
-def _running(kind: str) -> Any:
-    def program(p: Any, self: Any, dim: int, dtype: Any) -> None:
-        x, outer, size = _along(p, self, dim)
-        source = self.spec.dtype
-        result = dtype or (int64 if source.category <= 1 else source)
-        made = p.result(spec(result, self.spec.shape, None, p.device))
-        seen, _, _ = _along(p, made, dim)
-        wide = compute_dtype(result)
-        p.rows(lambda v: ir.scan(kind, cast(v, wide)), [x], [seen], outer, size)
-    return program
-
-
-def _cumsum_back(ops: Any, grad: Any, self_spec: Any, dim: int) -> Any:
-    if self_spec.ndim == 0:
-        return grad
-    made = ops.flip(ops.cumsum(ops.flip(grad, (dim,)), dim), (dim,))
-    return made if made.dtype is self_spec.dtype else ops.to_dtype(made, self_spec.dtype)
-
-
-def _cumprod_back(ops: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
-    if bool(ops.any(ops.eq(self, 0))):
-        return _cumprod_with_zeros(ops, grad, self, dim)
-    return ops.div(_cumsum_back(ops, ops.mul(grad, result), self._spec, dim), self)
-
-
-def _cumprod_with_zeros(ops: Any, grad: Any, self: Any, dim: int) -> Any:
-    """Each row's gradient element by element: exact where a factor is zero."""
-    d = wrap_dim(dim, self.dim())
-    parts = []
-    for k in range(self.shape[d]):
-        factors = ops.clone(self)
-        ops.copy_(ops.select(factors, d, k), ops.ones_like(ops.select(factors, d, k)))
-        later = ops.narrow(ops.mul(grad, ops.cumprod(factors, d)), d, k, self.shape[d] - k)
-        parts.append(ops.sum(later, (d,), True))
-    return ops.cat(parts, d)
-
-
-rows("cumsum(Tensor self, int dim, *, dtype? dtype=None) -> Tensor", _running("sum"), out=True,
-     inplace=True, backward={"self": _cumsum_back}, doc="Running sums along dim.")
-rows("cumprod(Tensor self, int dim, *, dtype? dtype=None) -> Tensor", _running("prod"), out=True,
-     inplace=True, backward={"self": _cumprod_back}, doc="Running products along dim.")
-
-
-# ---- norms -----------------------------------------------------------------------------------
-
-_two = reduction("norm2(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "sum",
-                 before=lambda x: x * x, final=lambda total, count: sqrt(total), dtype="float",
-                 method=False, node_name="LinalgVectorNormBackward0",
-                 backward={"self": lambda ops, grad, self, result, dim, keepdim: ops.mul(
-                     self, spread(ops, ops.select_where(
-                         ops.eq(result, 0), 0.0, ops.div(grad, result)), tuple(self.shape),
-                         dim, keepdim))})
-
-
-def vector_norm(ops: Any, self: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
-    """The `ord`-norm of the elements over dim."""
-    if ord == 2:
-        return ops.norm2(self, dim, keepdim)
-    size = ops.abs(self)
-    if ord == 1:
-        return ops.sum(size, dim, keepdim)
-    if ord == 0:
-        return ops.sum(ops.to_dtype(ops.ne(self, 0), self.dtype), dim, keepdim)
-    if ord in (float("inf"), float("-inf")):
-        dims = () if dim is None else dim
-        return ops.amax(size, dims, keepdim) if ord > 0 else ops.amin(size, dims, keepdim)
-    return ops.pow(ops.sum(ops.pow(size, ord), dim, keepdim), 1.0 / ord)
-
-
-def _norm(ops: Any, self: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    if dtype is not None:
-        self = ops.to_dtype(self, dtype)
-    if not self.dtype.is_floating_point:
-        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as "
-                           f"input. Got {p and self.dtype}")
-    return vector_norm(ops, self, 2 if p in (None, "fro") else p, dim, keepdim)
-
-
-composite("norm(Tensor self, any? p='fro', any? dim=None, bool keepdim=False, dtype? dtype=None) "
-          "-> Tensor", _norm, doc="The p-norm of the elements.")
-
-__all__ = ["BOOL", "spread", "vector_norm"]
+__all__ = ["BOOL", "along", "spread"]

@@ -117,7 +117,8 @@ def binder(schema: Schema, target: Callable[..., Any], method: bool) -> Callable
         if parameter.keyword_only and not starred:
             heads.append("*")
             starred = True
-        heads.append(name if parameter.required else f"{name}=_defaults[{names.index(parameter.name)}]")
+        default = f"_defaults[{names.index(parameter.name)}]"
+        heads.append(name if parameter.required else f"{name}={default}")
     values = []
     for parameter, name in zip(schema.parameters, shown, strict=True):
         spread = schema.variadic == parameter.name and method

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import views as algebra
-from ..core.dtypes import COMPLEX, FLOATING, INTEGRAL, bool_, float64, int32, int64
+from ..core.dtypes import FLOATING, INTEGRAL, bool_, float64, int32, int64
 from ..core.spec import spec
 from ..loops import ir
 from ..loops.ir import Expr, cast, const
@@ -123,8 +123,8 @@ def _changes(p: Any, self: Any) -> None:
     p.flat(lambda: const(1, bool_), [], [out.seen(((1,), (1,), 0))])
     step, wide = self.spec.strides[0], compute_dtype(self.spec.dtype)
     if size > 1:
-        p.flat(lambda a, b: cast(a, wide).ne(cast(b, wide)), [self.seen(((size - 1,), (step,), step)),
-                                      self.seen(((size - 1,), (step,), 0))],
+        before, after = (self.seen(((size - 1,), (step,), start)) for start in (0, step))
+        p.flat(lambda a, b: cast(a, wide).ne(cast(b, wide)), [after, before],
                [out.seen(((size - 1,), (1,), 1))])
 
 
@@ -277,6 +277,7 @@ def _bincount(ops: Any, self: Any, weights: Any, minlength: int) -> Any:
 
 
 composite("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", _bincount,
+          samples=lambda make: [(make.integers(7),), (make.integers(5), None, 9)],
           doc="How often each non-negative integer occurs.")
 
 
@@ -306,7 +307,7 @@ rows("histogram_fixed(Tensor self, int bins, Scalar low, Scalar high) -> Tensor"
      kind="scatter", method=False)
 
 
-def _histc_public(ops: Any, self: Any, bins: int, min: Any, max: Any) -> Any:  # noqa: A002
+def _histc_public(ops: Any, self: Any, bins: int, min: Any, max: Any) -> Any:
     if bins <= 0:
         raise RuntimeError("bins must be > 0")
     low, high = min, max
@@ -342,5 +343,3 @@ composite("equal(Tensor self, Tensor other) -> bool", _equal,
 composite("allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, "
           "bool equal_nan=False) -> bool", _allclose,
           doc="Whether all elements are close (see isclose).")
-
-__all__ = ["COMPLEX"]

@@ -119,7 +119,7 @@ def _written(ops: Any, name: str, self: Any, dim: int, index: Any, source: Any, 
     if self.dim() == 0:
         source = ops.reshape(source, ())
     function = ops.scatter_fold_ if inplace else ops.scatter_fold
-    return function(self, dim, wide, source, combine)
+    return function(self, dim, wide, source, combine, name)
 
 
 def _index_add(inplace: bool) -> Any:
@@ -146,7 +146,7 @@ def _index_fill(inplace: bool) -> Any:
             value = ops.to_dtype(value, self.dtype) if value.dtype is not self.dtype else value
             value = ops.expand(value, tuple(wide.shape))
         function = ops.scatter_fold_ if inplace else ops.scatter_fold
-        return function(self, dim, wide, value, "")
+        return function(self, dim, wide, value, "", "index_fill")
     return body
 
 
@@ -180,6 +180,7 @@ for _suffix in ("", "_"):
               doc="self with alpha * source added to the slices that the index names.")
     composite(f"index_copy{_suffix}(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
               _index_copy(_inplace), out=not _inplace,
+              autocast="" if _inplace else "promote",
               doc="self with source written to the slices that the index names.")
     composite(f"index_fill{_suffix}(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
               _index_fill(_inplace), doc="self with value in the slices that the index names.")
@@ -196,7 +197,23 @@ def _take(ops: Any, self: Any, index: Any) -> Any:
                            f"{places.type_name(index)}")
     if self.numel() == 0 and index.numel():
         raise IndexError("take(): tried to take from an empty tensor")
-    return ops.index_at(ops.reshape(self, (-1,)), (0,), [index])
+    return ops.take_flat(ops.reshape(self, (-1,)), index)
+
+
+def _take_flat(p: Any, self: Any, index: Any) -> None:
+    count = self.spec.numel
+
+    def fail(value: int) -> None:
+        raise IndexError(f"out of range: tried to access index {value} on a tensor of {count} "
+                         "elements.")
+
+    gathered(p, self, (0,), (index,), [fail])
+
+
+rows("take_flat(Tensor self, Tensor index) -> Tensor", _take_flat, kind="gather", method=False,
+     node_name="TakeBackward0",
+     backward={"self": lambda ops, grad, self_spec, index: ops.index_at_backward(
+         grad, tuple(self_spec.shape), (0,), [index])})
 
 
 def _put(ops: Any, self: Any, index: Any, source: Any, accumulate: bool) -> Any:
@@ -286,7 +303,8 @@ def _slice_scatter(ops: Any, self: Any, src: Any, dim: int, start: Any, end: Any
 composite("select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
           _select_scatter, doc="self with one slice of a dimension replaced.")
 composite("slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, "
-          "int step=1) -> Tensor", _slice_scatter, out=True, doc="self with a range of a dimension replaced.")
+          "int step=1) -> Tensor", _slice_scatter, out=True,
+          doc="self with a range of a dimension replaced.")
 
 
 def _diagonal_scatter(p: Any, self: Any, src: Any, offset: int, dim1: int, dim2: int) -> None:

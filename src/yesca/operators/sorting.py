@@ -11,12 +11,12 @@ from typing import Any
 
 from ..core import views as algebra
 from ..core.dtypes import (
-    COMPLEX, FLOATING, DType, bool_, float32, float64, int64, uint32, uint64,
+    COMPLEX, FLOATING, float32, float64, int64, uint32, uint64,
 )
 from ..core.spec import spec
 from ..loops import ir
 from ..loops.ir import Expr, bitcast, cast, const, coord, fold, scan
-from ..loops.scalar import as_bool, isnan, where
+from ..loops.scalar import isnan, where
 from .kinds import composite, compute_dtype, rows
 
 LOW = (1 << 32) - 1
@@ -307,5 +307,3 @@ for _kind in ("max", "min"):
               lambda ops, self, dim, name=f"cum{_kind}": ops.named(
                   name, getattr(ops, f"{name}_order")(self, _wrapped(dim, self))), out=True,
               doc=f"The {_kind}imum so far along dim, and where it is.")
-
-__all__ = ["DType", "as_bool", "bool_"]

@@ -58,13 +58,13 @@ erf_ = _float("erf", erf, lambda grad, self:
               grad * (2.0 / math.sqrt(math.pi)) * exp(-(self * self)), "The error function.")
 erfc_ = _float("erfc", erfc, lambda grad, self:
                -grad * (2.0 / math.sqrt(math.pi)) * exp(-(self * self)), "1 - erf(self).")
-erfinv_ = _float("erfinv", erfinv, lambda grad, result:
-                 grad * (math.sqrt(math.pi) / 2.0) * exp(result * result),
+erfinv_ = _float("erfinv", erfinv, lambda grad, self:
+                 grad * (math.sqrt(math.pi) / 2.0) * exp(erfinv(self) * erfinv(self)),
                  "The inverse of the error function.", domain=(-0.9, 0.9))
 lgamma_ = _float("lgamma", lgamma, lambda grad, self: grad * digamma(self),
                  "log |gamma(self)|.", domain=(0.5, 4.0))
 digamma_ = elementwise("digamma(Tensor self) -> Tensor", digamma, dtype="float",
-                       aliases=("psi",), domain=(0.5, 4.0),
+                       aliases=("psi",), domain=(0.5, 4.0), backward="derive",
                        doc="The derivative of lgamma.")
 sinc = _float("sinc", lambda x: where(x.eq(0), 1.0, sin(x * math.pi) / (x * math.pi)),
               lambda grad, self: where(self.eq(0), 0.0, grad * (

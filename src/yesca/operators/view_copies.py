@@ -26,10 +26,15 @@ def _copied(name: str) -> Any:
     return body
 
 
+def _two_dimensions(make: Any) -> list[Any]:
+    return [(make(3, 4),), (make(3),)]
+
+
 for _name in _NAMES:
     _, _, _rest = RECORDS[_name].text.partition("(")
     composite(f"{_name}_copy({_rest.replace('...', '')}", _copied(_name), method=_name == "narrow",
-              out="[]" not in _rest.rpartition("->")[2], doc=f"{_name} as a copy.")
+              out="[]" not in _rest.rpartition("->")[2],
+              samples=_two_dimensions if _name == "t" else None, doc=f"{_name} as a copy.")
 composite("as_strided_copy(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> "
           "Tensor", lambda ops, self, *rest: ops.clone(
               ops.as_strided(self, *rest), memory_format=ops.contiguous_format),

@@ -54,6 +54,8 @@ def _as_dtype(base: Spec, dtype: DType) -> tuple[Any, ...]:
 
 _back = {"self": lambda ops, grad, self_spec: ops.reshape(grad, tuple(self_spec.shape))}
 view_ = view("view(Tensor self, int[]... size) -> Tensor", _view, function=False,
+             samples=lambda make: [(make(3, 4), (2, -1)), (make(2, 3, 4), (2, 3, 2, 2)),
+                                   (make(), (1, 1)), (make(0, 3), (3, 0))],
              backward={"self": lambda ops, grad, self_spec, size: ops.view(
                  grad, (self_spec.dtype,)) if isinstance(size[0] if size else 0, DType)
                  else ops.reshape(grad, tuple(self_spec.shape))},
@@ -145,6 +147,7 @@ movedim = composite(
     "movedim(Tensor self, any source, any destination) -> Tensor",
     lambda ops, self, source, destination: ops.permute(self, algebra.moved_order(
         self.dim(), _many(source), _many(destination))), aliases=("moveaxis",),
+    samples=lambda make: [(make(2, 3, 4), 0, 2), (make(2, 3, 4), (0, 1), (-1, 0))],
     doc="Dimensions moved to other places.")
 
 
@@ -281,6 +284,8 @@ as_strided_raw = view(
     doc="Strides and an offset relative to self's first element.")
 rows("as_strided_scatter_add(Tensor grad, int[] shape, int[] stride, int[] view_stride, "
      "int offset) -> Tensor", _strided_back, kind="copy", method=False,
+     samples=lambda make: [(make(2, 2), (3, 4), (4, 1), (4, 1), 1),
+                           (make(3, 2), (6,), (1,), (1, 1), 0)],
      backward={"grad": lambda ops, grad, grad_spec, shape, stride, view_stride, offset:
                ops.as_strided_view(ops.copy_like(grad, shape, stride), tuple(grad_spec.shape),
                                    view_stride, offset)})
@@ -296,6 +301,7 @@ def _strided_put(p: Any, self: Any, src: Any, size: tuple[int, ...], stride: tup
 
 rows("as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset=0) -> "
      "Tensor", _strided_put, kind="copy", method=False,
+     samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)],
      backward={
          "self": lambda ops, grad, size, stride, offset: ops.as_strided_scatter(
              grad, ops.zeros_like(ops.as_strided_view(grad, size, stride, offset)), size, stride,

@@ -1,6 +1,7 @@
 """Learning rate schedulers: call `scheduler.step()` after `optimizer.step()`."""
 
-from .schedulers.base import EPOCH_DEPRECATION_WARNING, LRScheduler, _LRScheduler
+from .schedulers.base import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
+from .schedulers.base import LRScheduler, _LRScheduler  # noqa: F401 - the old name
 from .schedulers.combined import ChainedScheduler, SequentialLR
 from .schedulers.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
 from .schedulers.cyclic import CyclicLR, OneCycleLR

@@ -43,6 +43,26 @@ class Folding:
     final: Callable[..., Any]
 
 
+class Grid:
+    """Partial results: (*outer, *inner), the outer dimensions side by side where columns are."""
+
+    def __init__(self, outer: tuple[int, ...], inner: tuple[int, ...], columns: bool) -> None:
+        self.shape = (*outer, *inner)
+        across = math.prod(outer) if columns else 1
+        along = 1 if columns else math.prod(inner)
+        self.steps = (*(s * along for s in contiguous_strides(outer)),
+                      *(s * across for s in contiguous_strides(inner)))
+
+    def temporary(self, p: Any, dtype: Any) -> Any:
+        """Memory for one value a place."""
+        made = p.temporary((math.prod(self.shape),), dtype)
+        return made.seen((self.shape, self.steps, 0))
+
+    def piece(self, ref: Any, begin: int, many: int) -> Any:
+        """`many` places of the last dimension, one value a row."""
+        return ref.seen(((*self.shape[:-1], many), self.steps, begin * self.steps[-1])).as_rows()
+
+
 def reduce(p: Any, work: Folding, inputs: Sequence[Any], dims: Sequence[int],
            outs: Sequence[Any]) -> None:
     """outs = final(folds of before(inputs) over dims); inputs broadcast to one shape."""
@@ -90,7 +110,8 @@ def _fold(p: Any, work: Folding, sources: list[Source], outer: tuple[int, ...],
         return
     parts = blocks + (left > 0)
     extra = tuple(reversed(rest))
-    partials = [p.temporary((*outer, *extra, parts), f.dtype) for f in _folds(
+    grid = Grid(outer, (*extra, parts), columns)
+    partials = [grid.temporary(p, f.dtype) for f in _folds(
         work, [ir.load(k, s.ref.spec.dtype) for k, s in enumerate(sources)])]
     counts = [(blocks, chunk, 0)] if blocks else []
     counts += [(1, left, blocks)] if left else []
@@ -98,13 +119,11 @@ def _fold(p: Any, work: Folding, sources: list[Source], outer: tuple[int, ...],
         refs = [s.seen(outer, [*zip(extra, reversed(s.inner[1:]), strict=True),
                                (many, chunk * s.inner[0]), (length, s.inner[0])],
                        begin * chunk * s.inner[0]) for s in sources]
-        rows = (*outer, *extra, many)
-        into = [part.seen((rows, part.spec.strides, begin)).as_rows() for part in partials]
-        p.rows(lambda *v: tuple(_folds(work, v)), refs, into, rows, length)
-    flat = math.prod(extra) * parts
-    again = [Source(part, tuple(s * flat for s in contiguous_strides(outer)), (1,))
-             for part in partials]
-    _fold(p, replace(work, before=lambda *v: v), again, outer, (flat,), targets)
+        into = [grid.piece(part, begin, many) for part in partials]
+        p.rows(lambda *v: tuple(_folds(work, v)), refs, into, into[0].spec.shape, length)
+    again = [Source(part, grid.steps[:len(outer)], (grid.steps[-1],)) for part in partials]
+    _fold(p, replace(work, before=lambda *v: v), again, outer, (math.prod(extra) * parts,),
+          targets)
 
 
 def _folds(work: Folding, values: Sequence[Expr]) -> list[Expr]:

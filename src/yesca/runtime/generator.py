@@ -132,7 +132,7 @@ class Generator:
         storage = new_storage(STATE_BYTES)
         with self._lock:
             _loaded().save(address, storage._address)
-        return registry.wrap(storage, spec(uint8, (STATE_BYTES,)), 0)  # type: ignore[misc]
+        return registry.wrap(storage, spec(uint8, (STATE_BYTES,)), 0)
 
     def set_state(self, new_state: Any) -> Generator:
         """Go on from a state that `get_state` gave, here or in PyTorch."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from pathlib import Path
 
+from ..base import settings
 from ..loops.ir import Stage
 from ..loops.printer import describe
 from ..targets.llvm import GENERAL, Variant, emit_module
 from . import machine
 
-_SOURCES = ("targets/llvm.py", "targets/llvm_folds.py", "targets/llvm_stages.py",
-            "targets/llvm_values.py", "passes", "loops/elementary")
+_SOURCES = ("core/dtypes.py", "loops", "loops/elementary", "passes", "targets")
 _addresses: dict[tuple[Stage, Variant], int] = {}
 
 
@@ -33,9 +34,12 @@ def compiler_version() -> str:
 
 
 def _load(stage: Stage, variant: Variant, name: str) -> int:
-    text = f"{describe(stage)}\n{variant.pattern} {variant.columns}"
+    text = f"{describe(stage)}\n{variant}"
     key = machine.hash_key("stage", compiler_version(), text)
     symbol = machine.symbol("kernel", key)  # equal stages of two records are one kernel
+
+    if settings.DEBUG.get() >= 3:
+        print(f"{name} {key} {variant}\n{describe(stage)}", file=sys.stderr)
 
     def source() -> str:
         from ..passes.pipeline import lower

@@ -13,7 +13,7 @@ from typing import Any
 from ..core.dtypes import DType
 from ..core.views import collapse, storage_order
 from ..loops.ir import Expr, cast, fold
-from .folding import COLUMN_CHUNK, ROW_CHUNK, Source
+from .folding import COLUMN_CHUNK, ROW_CHUNK, Grid, Source
 
 
 def moments(p: Any, x: Any, dims: Sequence[int], wide: DType, final: Callable[..., Any],
@@ -43,7 +43,7 @@ def moments(p: Any, x: Any, dims: Sequence[int], wide: DType, final: Callable[..
         p.rows(whole, [source.seen(outer, [(size, source.inner[0])], 0), *given], made, outer,
                size)
         return
-    parts = _pieces(p, source, outer, sizes, min(chunk, size), wide)
+    parts = _pieces(p, source, outer, sizes, min(chunk, size), wide, columns)
 
     def joined(middles: Expr, squares: Expr, counts: Expr, *rest: Expr) -> Any:
         middle = fold("sum", middles * counts) / p.fixed(count, wide)
@@ -52,15 +52,10 @@ def moments(p: Any, x: Any, dims: Sequence[int], wide: DType, final: Callable[..
         total = fold("sum", squares + apart * apart * counts)
         return final(middle + left, total, *rest)
 
+    steps = parts[0].spec.strides
     flat = math.prod(parts[0].spec.shape[len(outer):])
-    p.rows(joined, [*(t.seen(((*outer, flat), (*_steps(outer, flat), 1), 0)) for t in parts),
-                    *given], made, outer, flat)
-
-
-def _steps(outer: tuple[int, ...], flat: int) -> list[int]:
-    from ..core.spec import contiguous_strides
-
-    return [s * flat for s in contiguous_strides(outer)]
+    p.rows(joined, [*(t.seen(((*outer, flat), (*steps[:len(outer)], steps[-1]), 0))
+                      for t in parts), *given], made, outer, flat)
 
 
 def _piece(p: Any, v: Expr, size: int) -> tuple[Expr, Expr, Expr]:
@@ -73,20 +68,19 @@ def _piece(p: Any, v: Expr, size: int) -> tuple[Expr, Expr, Expr]:
 
 
 def _pieces(p: Any, source: Source, outer: tuple[int, ...], sizes: list[int], chunk: int,
-            wide: DType) -> list[Any]:
+            wide: DType, columns: bool) -> list[Any]:
     """Means, squares and counts of the pieces, each (*outer, ...)."""
     blocks, left = divmod(sizes[0], chunk)
-    parts = blocks + (left > 0)
     extra = tuple(reversed(sizes[1:]))
-    made = [p.temporary((*outer, *extra, parts), wide) for _ in range(3)]
+    grid = Grid(outer, (*extra, blocks + (left > 0)), columns)
+    made = [grid.temporary(p, wide) for _ in range(3)]
     step = source.inner[0]
     for many, length, begin in ((blocks, chunk, 0), (1, left, blocks)):
         if many == 0 or length == 0:
             continue
-        rows = (*outer, *extra, many)
         seen = source.seen(outer, [*zip(extra, reversed(source.inner[1:]), strict=True),
                                    (many, chunk * step), (length, step)], begin * chunk * step)
-        into = [t.seen((rows, t.spec.strides, begin)).as_rows() for t in made]
+        into = [grid.piece(t, begin, many) for t in made]
         p.rows(lambda load, length=length: _piece(p, cast(load, wide), length), [seen], into,
-               rows, length)
+               into[0].spec.shape, length)
     return made

@@ -8,6 +8,8 @@ call: operands first, then results, then temporaries.
 from __future__ import annotations
 
 import struct
+import sys
+import time
 from array import array
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +17,7 @@ from typing import Any
 from ..core.devices import CPU
 from ..core.spec import Spec
 from ..core.storage import UntypedStorage
+from ..base import settings
 from . import memory
 
 launches = 0  # calls of the launcher in this process, whatever the number of stages (for tests)
@@ -34,6 +37,20 @@ class Launch:
     numbers: tuple[tuple[int, int, str], ...]
     total: int
     grain: int
+    name: str
+
+
+@dataclass(frozen=True)
+class HostStep:
+    """A step that is no machine code: a function of NumPy arrays over the call's tensors.
+
+    operands: (slot, bytes beyond the tensor's first element, how it is seen)
+    numbers:  positions of run-time numbers that follow the arrays
+    """
+
+    function: Any
+    operands: tuple[tuple[int, int, Spec], ...]
+    numbers: tuple[int, ...]
     name: str
 
 
@@ -65,8 +82,9 @@ class Plan:
     saved: dict[int, tuple[tuple[bool, int], ...]] = field(default_factory=dict)
     differentiable: bool = False
     steps: dict[int, Any] = field(default_factory=dict)  # derivative by mask of wanted operands
-    native: Any = None  # the builtin's form of this plan
+    native: Any = None  # objects that the builtin's form of this plan refers to
     writes: tuple[int, ...] = ()  # operands that the stages write as well (running statistics)
+    host: tuple[HostStep, ...] = ()  # run after the launches, one after the other
 
     def saves(self, wanted: int) -> tuple[tuple[bool, int], ...]:
         """What the tape keeps when the operands in the bit mask `wanted` need gradients.
@@ -97,7 +115,7 @@ class Plan:
         for value in self.values:
             for ref in value if isinstance(value, tuple) else (value,):
                 if type(ref).__name__ == "Ref" and ref.slot == slot:
-                    return ref.spec  # type: ignore[no-any-return]
+                    return ref.spec
         raise KeyError(slot)
 
     def carries(self, result: int) -> bool:
@@ -142,11 +160,38 @@ def run(plan: Plan, tensors: list[Any], arguments: tuple[Any, ...], launch: Any)
     cell = array("q", bytes(8 * plan.checks)) if plan.checks else None
     if cell is not None:
         places.append(cell.buffer_info()[0])
-    if plan.launches:
-        _launch(plan.launches, places, arguments, launch)
+    if plan.launches or plan.host:
+        run_steps = _timed if settings.DEBUG.get() else _run_steps
+        run_steps(plan, places, arguments, launch)
     if cell is not None and any(cell):
         plan.on_check(cell.tolist())
     return storages
+
+
+def _run_steps(plan: Plan, places: list[int], arguments: tuple[Any, ...], launch: Any) -> None:
+    if plan.launches:
+        _launch(plan.launches, places, arguments, launch)
+    for step in plan.host:
+        _run_host(step, places, arguments)
+
+
+def _run_host(step: HostStep, places: list[int], arguments: tuple[Any, ...]) -> None:
+    from .library.arrays import array_at
+
+    arrays = [array_at(places[slot] + beyond, seen) for slot, beyond, seen in step.operands]
+    step.function(*arrays, *(arguments[k] for k in step.numbers))
+
+
+def _timed(plan: Plan, places: list[int], arguments: tuple[Any, ...], launch: Any) -> None:
+    """YESCA_DEBUG=1: a line a call, with its time and the bytes of its operands and results."""
+    start = time.perf_counter()
+    _run_steps(plan, places, arguments, launch)
+    spent = time.perf_counter() - start
+    moved = sum(s.nbytes for s in plan.results) + sum(
+        plan.operand_spec(k).nbytes for k in range(plan.operands))
+    shapes = " ".join(str(list(s.shape)) for s in plan.results)
+    print(f"{plan.record.name:24} {spent * 1e6:10.1f} us {moved:12,} bytes "
+          f"{moved / spent / 1e9:8.2f} GB/s  {shapes}", file=sys.stderr)
 
 
 def _launch(stages: tuple[Launch, ...], places: list[int], arguments: tuple[Any, ...],

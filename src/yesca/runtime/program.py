@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ..core import dtypes
@@ -15,15 +15,12 @@ from ..core.dtypes import DType, int64
 from ..core.spec import Spec, spec
 from ..core.views import Strided, collapse, expand_strides, storage_order
 from ..loops import ir
-from ..loops.ir import Buffer, Expr, Stage, Store
-from ..loops.printer import operations
-from ..targets.llvm import GENERAL, Variant
-from . import folding, kernels
-from .plan import Launch, Plan, number_word
+from ..loops.ir import Buffer, Expr, Stage, Store, walk
+from ..targets.llvm import GENERAL, TILE, Variant
+from . import folding, kernels, variants
+from .plan import HostStep, Launch, Plan, number_word
 
-SPECIALISE_FROM = 32768  # elements from which a layout gets its own kernel, at its second use
 NO_ERROR = -(1 << 63)  # the one value that a failed check cannot report: its cell stays 0
-_layout_uses: Counter[tuple[Stage, str]] = Counter()
 
 
 @dataclass(frozen=True)
@@ -81,6 +78,7 @@ class Program:
         self._pending: list[tuple[Any, ...]] = []
         self.written: list[int] = []
         self.views: list[tuple[Spec, int]] = []
+        self._host: list[HostStep] = []
         self._slots: list[tuple[Any, ...]] = []
         self._checks: list[tuple[Expr, Expr, Callable[[int], None]]] = []
         self.raisers: list[Callable[[int], None]] = []
@@ -157,6 +155,8 @@ class Program:
 
     def argument(self, position: int, dtype: DType) -> Expr:
         """The call's number at this position of its arguments, given at run time."""
+        if isinstance(self.values[position], float) and dtype.category < dtypes.FLOATING:
+            return ir.cast(self._slot(("call", self.ordinal(position)), dtypes.float64), dtype)
         return self._slot(("call", self.ordinal(position)), dtype)
 
     def ordinal(self, position: int) -> int:
@@ -234,20 +234,29 @@ class Program:
         if not sizes:
             sizes, steps = [1], [[1 if t.spec.numel else 0] for t in refs]
         inner = [s[0] for s in steps]
-        variant = self._variant(stage, refs, inner, math.prod(shape))
         total = math.prod(sizes)
+        crossing = variants.crossing(stage, sizes, steps)
+        if crossing:
+            self._tiled(stage, refs, sizes, steps, crossing)
+            return
+        variant = variants.flat_variant(stage, inner, total)
         # Points that meet in one place must do so in order, whatever the number of threads.
         meet = any(s.accumulate or s.offset is not None for s in stage.stores)
-        grain = total if meet and not apart else _grain(stage, 1)
+        grain = total if meet and not apart else variants.grain(stage)
         self._launch(stage, variant, refs, sizes[0], inner, sizes[1:], [s[1:] for s in steps],
                      total, grain)
 
-    def _variant(self, stage: Stage, refs: Sequence[Ref], inner: list[int], numel: int) -> Variant:
-        pattern = "".join("0" if s == 0 else "c" if s == 1 else "g" for s in inner)
-        if numel < SPECIALISE_FROM or "g" in pattern or set(pattern) == {"c"}:
-            return GENERAL
-        _layout_uses[stage, pattern] += 1
-        return Variant(pattern) if _layout_uses[stage, pattern] > 1 else GENERAL
+    def _tiled(self, stage: Stage, refs: Sequence[Ref], sizes: list[int],
+               steps: list[list[int]], crossing: int) -> None:
+        """Go over the innermost dimension and `crossing` in squares."""
+        order = [0, crossing, *(d for d in range(1, len(sizes)) if d != crossing)]
+        sizes = [sizes[d] for d in order]
+        steps = [[s[d] for d in order] for s in steps]
+        pattern = "".join("0" if s[0] == 0 else "c" if s[0] == 1 else "g" for s in steps)
+        squares = -(-sizes[0] // TILE) * -(-sizes[1] // TILE) * math.prod(sizes[2:])
+        self._launch(stage, Variant(pattern, tiled=True), refs, sizes[0], [s[0] for s in steps],
+                     sizes[1:], [s[1:] for s in steps], squares,
+                     max(1, variants.grain(stage) // (TILE * TILE)))
 
     def rows(self, body: Callable[..., Any], inputs: Sequence[Ref], outputs: Sequence[Ref],
              outer: Sequence[int], size: int) -> None:
@@ -268,8 +277,8 @@ class Program:
         main = next((k for k, r in enumerate(refs) if not r.row), 0)
         order = storage_order(tuple(outer), strides[main])
         sizes, steps = collapse([outer[d] for d in order], [[s[d] for d in order] for s in strides])
-        variant = _row_variant(stage, refs, inner, sizes, steps, size)
-        grain = max(1, _grain(stage, size) // max(size, 1))
+        variant = variants.row_variant(stage, [not r.row for r in refs], inner, sizes, steps)
+        grain = max(1, variants.grain(stage) // max(size, 1))
         if variant.columns:  # whole vectors of columns for each thread
             lanes = 64 if sizes[0] >= 256 else 16
             grain = -(-grain // lanes) * lanes
@@ -305,11 +314,12 @@ class Program:
         first = entries[0]
         stage, refs = self._stage("table", body, first, [first[k] for k in written])
         words, numbers = self._argument_words(0)
-        chunk = _grain(stage, 1)
+        chunk = variants.grain(stage)
+        cells = refs[len(first) + len(written):]  # of the checks
         pointers = []
         rows = 0
         for entry in entries:
-            every = [*entry, *(entry[k] for k in written)]
+            every = [*entry, *(entry[k] for k in written), *cells]
             count = entry[written[0]].spec.numel
             for start in range(0, count, chunk):
                 for ref in every:
@@ -353,10 +363,24 @@ class Program:
             self.raisers.append(fail)
             refs.append(cell)
             stores.append(Store(len(refs) - 1, ir.cast(value, int64) ^ NO_ERROR, None, ~holds))
+        self._refuse_complex([*inputs, *outputs], stores)
         buffers = tuple(Buffer(r.spec.dtype, k >= len(inputs), not r.row)
                         for k, r in enumerate(refs))
         arguments = tuple(slot[-1] for slot in self._slots)
         return Stage(kind, buffers, arguments, tuple(stores)), refs
+
+    def _refuse_complex(self, refs: Sequence[Ref], stores: Sequence[Store]) -> None:
+        """Complex elements may be moved; the IR has no arithmetic for them."""
+        found = next((r.spec.dtype for r in refs if r.spec.dtype.is_complex), None)
+        if found is None:
+            return
+        roots = [e for s in stores for e in (s.value, s.offset, s.guard) if e is not None]
+        for node in walk(*roots):
+            if node.op not in ("load", "where") and any(
+                    e.dtype.is_complex for e in (node, *node.args)):
+                raise self.record.lacks(self.scalar_name(found))
+        if any(s.accumulate and s.value.dtype.is_complex for s in stores):
+            raise self.record.lacks(self.scalar_name(found))
 
     def _launch(self, stage: Stage, variant: Variant, refs: Sequence[Ref], size: int,
                 inner: Sequence[int], sizes: Sequence[int], steps: Sequence[Sequence[int]],
@@ -432,6 +456,20 @@ class Program:
             self.raw(library.address(name), [*(0 for _ in refs), *numbers],
                      list(enumerate(refs)), total, grain, name)
 
+    def host(self, name: str, refs: Sequence[Ref], numbers: Sequence[int] = (),
+             **options: Any) -> None:
+        """A function of `runtime.library.lapack` on arrays over `refs`, after all launches.
+
+        numbers: positions of the call's run-time numbers that follow the arrays.
+        """
+        if self.device is not META:
+            from .library import lapack
+
+            function = partial(getattr(lapack, name), **options)
+            places = tuple((r.slot, r.beyond * r.spec.dtype.itemsize, r.spec) for r in refs)
+            self._host.append(HostStep(function, places, tuple(self.ordinal(k) for k in numbers),
+                                       name))
+
     def finish(self) -> Plan:
         """Number the slots: operands, results, temporaries, error cell."""
         results = 1 if self.inplace_target is not None else len(self.results)
@@ -448,6 +486,8 @@ class Program:
         plan = Plan(self.record, self.values, self.operands, tuple(self.results),
                     tuple(self.temporaries), launches, self.views[0] if self.views else None,
                     tuple(self.views), self.inplace_target is not None)
+        plan.host = tuple(HostStep(h.function, tuple((slot(s), b, v) for s, b, v in h.operands),
+                                   h.numbers, h.name) for h in self._host)
         plan.writes = tuple(dict.fromkeys(self.written))
         if self.raisers:
             raisers = list(self.raisers)
@@ -461,38 +501,3 @@ def _raise(raisers: list[Callable[[int], None]], cells: list[int]) -> None:
         if cell:
             fail(cell ^ NO_ERROR)
     raise RuntimeError("[launch] a kernel reported an error that its record does not explain")
-
-
-def _grain(stage: Stage, size: int) -> int:
-    work = operations(stage)
-    return max(2048, 32768 // (1 + work // 8))
-
-
-def _row_variant(stage: Stage, refs: Sequence[Ref], inner: Sequence[int], sizes: Sequence[int],
-                 steps: Sequence[Sequence[int]], size: int) -> Variant:
-    """Lanes over the innermost outer dimension where that one is contiguous and the axis not."""
-    if not sizes or sizes[0] < 8 or any(s and s[0] not in (0, 1) for s in steps):
-        return GENERAL
-    pattern = "".join("c" if s[0] == 1 else "0" for s in steps)
-    if any(b.output and p == "0" for b, p in zip(stage.buffers, pattern, strict=True)):
-        return GENERAL
-    scattered = any(s.offset is not None or s.accumulate for s in stage.stores)
-    if not scattered and not any(
-            not r.row and i not in (0, 1) for r, i in zip(refs, inner, strict=True)):
-        return GENERAL
-    if _places_vary(stage, pattern):
-        return GENERAL
-    return Variant(pattern, columns=True)
-
-
-def _places_vary(stage: Stage, pattern: str) -> bool:
-    """Whether an offset or guard differs between neighbouring columns."""
-    differs: set[Expr] = set()
-    for node in ir.walk(*stage.roots()):
-        own = node.op == "load" and pattern[node.attr] == "c" or \
-            node.op == "coord" and node.attr == "point"
-        if own or any(a in differs for a in node.args):
-            differs.add(node)
-    places = [e for s in stage.stores for e in (s.offset, s.guard) if e is not None]
-    places += [n.args[0] for n in ir.walk(*stage.roots()) if n.op == "load" and n.args]
-    return any(e in differs for e in places)

@@ -7,6 +7,7 @@ One stage is one function `void symbol(ptr words, i64 lo, i64 hi)`. Its words, 8
 
 flat     [lo, hi) are points; the inner size counts the innermost, contiguous-most dimension
 rows     [lo, hi) are rows; the inner axis is folded, scanned or mapped for each
+tiled    [lo, hi) are squares of TILE by TILE points in the two innermost dimensions
 table    [lo, hi) are rows of a table that follows the arguments; a row holds the pointers and a
          count of elements (multi-tensor kernels)
 
@@ -29,6 +30,7 @@ from .llvm_values import (
 
 LANES = 16
 WIDE = 64
+TILE = 32  # points on a side of the squares of a tiled stage
 CHEAP = 8  # operations in a folded body up to which 64 lanes at a time pay
 
 
@@ -38,10 +40,12 @@ class Variant:
 
     pattern: per buffer "c" (stride of one item), "0" (stride zero) or "g" (any); empty: general.
     columns: the pattern is that of the innermost outer dimension, over which the lanes run.
+    tiled: a flat stage goes over its two innermost dimensions in squares (a transposing copy).
     """
 
     pattern: str = ""
     columns: bool = False
+    tiled: bool = False
 
 
 GENERAL = Variant()
@@ -157,8 +161,8 @@ class StageText:
         less = self.text.let(f"icmp slt i64 {a}, {b}")
         return self.text.let(f"select i1 {less}, i64 {a}, i64 {b}")
 
-    def bases(self, row: str) -> list[str]:
-        """The buffers' addresses at an outer index, decomposed by the run-time sizes."""
+    def bases(self, row: str, first: int = 0) -> list[str]:
+        """The buffers' addresses at an index over the outer dimensions from `first` on."""
         text, count = self.text, self.buffers
         places = [self.alloca("ptr") for _ in range(count)]
         rest = self.alloca("i64")
@@ -182,7 +186,7 @@ class StageText:
                 text.line(f"store ptr {text.let(f'getelementptr i8, ptr {old}, i64 {moved}')}, "
                           f"ptr {place}")
 
-        self.loop("0", self.rank, "1", dimension)
+        self.loop(str(first), self.rank, "1", dimension)
         return [text.let(f"load ptr, ptr {place}", "p") for place in places]
 
     # ---- expressions ---------------------------------------------------------------------
@@ -339,11 +343,13 @@ def _varying(stage: Stage) -> set[Expr]:
 
 def emit_stage(stage: Stage, symbol: str, variant: Variant = GENERAL) -> tuple[str, set[str]]:
     """LLVM text of one stage's function, and the declarations that it needs."""
-    from .llvm_stages import write_columns, write_flat, write_rows, write_table
+    from .llvm_stages import write_columns, write_flat, write_rows, write_table, write_tiled
 
     writer = StageText(stage, symbol, variant)
     writer.read_header()
-    if stage.kind == "flat":
+    if variant.tiled:
+        write_tiled(writer)
+    elif stage.kind == "flat":
         write_flat(writer)
     elif stage.kind == "table":
         write_table(writer)

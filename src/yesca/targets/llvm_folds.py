@@ -4,31 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..core.dtypes import FLOATING, DType, bool_, int64
+from ..core.dtypes import FLOATING, bool_, int64
+from ..loops.folds import neutral
 from ..loops.ir import Expr
 from .llvm_values import Text, Value, literal, memory_type, scalar_type, splat, vector_type
 
 if TYPE_CHECKING:
     from .llvm import Frame, StageText
-
-
-def extreme(dtype: DType, largest: bool) -> object:
-    """The largest or smallest value of a dtype."""
-    if dtype.category == FLOATING:
-        return float("inf") if largest else float("-inf")
-    if dtype is bool_:
-        return largest
-    bits = dtype.itemsize * 8 - (1 if dtype.is_signed else 0)
-    return (1 << bits) - 1 if largest else -(1 << bits) if dtype.is_signed else 0
-
-
-def neutral(kind: str, dtype: DType) -> object:
-    """The value that changes nothing when it is folded in."""
-    if kind in ("sum", "any"):
-        return 0
-    if kind in ("prod", "all"):
-        return 1
-    return extreme(dtype, kind in ("min", "argmin"))
 
 
 class Fold:
@@ -194,4 +176,4 @@ def emit_scan(writer: StageText, node: Expr, frame: Frame, state: str) -> Value:
     return made
 
 
-__all__ = ["Fold", "combined", "emit_scan", "extreme", "memory_type", "neutral"]
+__all__ = ["Fold", "combined", "emit_scan", "memory_type"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..core.dtypes import int64
+from ..loops.folds import neutral
 from ..loops.ir import Expr, Store, walk
-from .llvm import CHEAP, LANES, WIDE, Frame, StageText
-from .llvm_folds import Fold, emit_scan, neutral
+from .llvm import CHEAP, LANES, TILE, WIDE, Frame, StageText
+from .llvm_folds import Fold, emit_scan
 from .llvm_values import Value, literal, memory_type, scalar_type, splat, vector_type
 
 
@@ -95,6 +96,45 @@ def _evaluate_then_store(writer: StageText, frame: Frame, stores: tuple[Store, .
         writer.value(frame, item.value)
     for item in stores:
         writer.store(frame, item)
+
+
+def write_tiled(writer: StageText) -> None:
+    """Squares [lo, hi) of the two innermost dimensions: operands that are contiguous along one
+    or the other are both read and written in pieces that stay in the first cache."""
+    text, count = writer.text, writer.buffers
+    across = text.let(f"load i64, ptr {writer.dims}")
+    strides = []
+    for b in range(count):
+        cell = text.let(f"getelementptr i64, ptr {writer.dims}, i64 {b + 1}")
+        strides.append(text.let(f"load i64, ptr {cell}"))
+
+    def tiles(size: str) -> str:
+        return text.let(f"sdiv i64 {text.let(f'add i64 {size}, {TILE - 1}')}, {TILE}")
+
+    columns, rows = tiles(writer.size), tiles(across)
+
+    def split(number: str, by: str) -> tuple[str, str]:
+        quotient = text.let(f"udiv i64 {number}, {by}")
+        return quotient, text.let(f"sub i64 {number}, {text.let(f'mul i64 {quotient}, {by}')}")
+
+    def square(unit: str) -> None:
+        upper, column = split(unit, columns)
+        rest, row = split(upper, rows)
+        bases = writer.bases(rest, 1)
+        left, top = (text.let(f"mul i64 {v}, {TILE}") for v in (column, row))
+        right, bottom = (writer.smaller(text.let(f"add i64 {v}, {TILE}"), bound)
+                         for v, bound in ((left, writer.size), (top, across)))
+
+        def line(index: str) -> None:
+            moved = []
+            for base, stride in zip(bases, strides, strict=True):
+                step = text.let(f"mul i64 {index}, {stride}")
+                moved.append(text.let(f"getelementptr i8, ptr {base}, i64 {step}"))
+            _flat_loop(writer, moved, left, right, "0", writer.variant.pattern)
+
+        writer.loop(top, bottom, "1", line)
+
+    writer.loop("%lo", "%hi", "1", square)
 
 
 # ---- table -----------------------------------------------------------------------------------

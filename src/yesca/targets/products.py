@@ -334,7 +334,8 @@ def _ahead(stride: int) -> int:
 def _block_inner(k: int) -> int:
     """Equal blocks of K near the best size, in sixteens."""
     count = max(1, (k + BLOCK_INNER // 2) // BLOCK_INNER)
-    return max(16, -(--(-k // count) // 16) * 16)
+    block = (k + count - 1) // count
+    return max(16, (block + 15) // 16 * 16)
 
 
 @dataclass(frozen=True)

@@ -37,13 +37,13 @@ def dot_kernel(name: str, target: ProductTarget, dtype: str, tile: tuple[int, in
         stop = code.smaller(code.add(start, words["block_rows"]), words["rows"])
         left = code.mul(column_block, words["block_columns"])
         right = code.smaller(code.add(left, words["block_columns"]), words["columns"])
-        with code.loop(start, stop, str(tile[0])) as row:
-            with code.loop(left, right, str(tile[1])) as column:
-                given = ", ".join(f"ptr {base[matrix]}" for matrix in "cdab")
-                code.do(
-                    f"call void @{name}_tile(ptr %words, {given}, i64 {row.index}, "
-                    f"i64 {column.index})"
-                )
+        with (code.loop(start, stop, str(tile[0])) as row,
+              code.loop(left, right, str(tile[1])) as column):
+            given = ", ".join(f"ptr {base[matrix]}" for matrix in "cdab")
+            code.do(
+                f"call void @{name}_tile(ptr %words, {given}, i64 {row.index}, "
+                f"i64 {column.index})"
+            )
     return text + code.text()
 
 
@@ -101,7 +101,7 @@ def _sums(
                 offset = code.mul(loop.index, str(size))
                 offset = code.add(offset, str(depth * lanes * size))
 
-                def read(line: str) -> str:
+                def read(line: str, step=step, offset=offset, mask=mask) -> str:
                     if step == 1:
                         return vector.read_one(dtype, code.at(line, offset))
                     return vector.read(dtype, code.at(line, offset), mask)

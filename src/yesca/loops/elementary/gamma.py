@@ -68,10 +68,10 @@ def lgamma(x: Expr) -> Expr:
     low, middle = a < 0.5, a < 1.5
     product = a * where(low, a + 1.0, 1.0)
     upper: Expr = const(1.0, x.dtype)
-    for j in range(1, 7):
-        upper = upper * where(a > j + 1.5, a - float(j), 1.0)
     steps = operate("round", at_most(a, 8.0)) - 2.0
-    d = where(low, a, where(middle, a - 1.0, (a - 2.0) - where(a > 2.5, steps, 0.0)))
+    for j in range(1, 7):
+        upper = upper * where(steps >= float(j), a - float(j), 1.0)
+    d = where(low, a, where(middle, a - 1.0, (a - 2.0) - steps))
     near = d * horner(d, LGAMMA)
     logarithm = log(where(large, a, where(middle, product, upper)))
     tail = _reciprocal(a)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections import OrderedDict
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ..._tensor import Tensor
 from ...utils.hooks import BackwardHook, RemovableHandle

@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ..._tensor import Tensor
-from ...utils.hooks import RemovableHandle
+from ...utils.hooks import RemovableHandle as RemovableHandle  # found here by programs
 from ..parameter import Buffer, Parameter
 from ._convert import ConversionMethods
 from ._hooks import (
@@ -18,7 +19,6 @@ from ._hooks import (
     _global_forward_pre_hooks,
     _global_module_registration_hooks,
     _global_parameter_registration_hooks,
-    _WrappedHook,
     register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
@@ -28,9 +28,12 @@ from ._hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from ._hooks import _WrappedHook as _WrappedHook
 from ._names import add_indent as _addindent
 from ._names import typename
-from ._state import _EXTRA_STATE_KEY_SUFFIX, StateMethods, _IncompatibleKeys
+from ._state import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
+from ._state import StateMethods
+from ._state import _IncompatibleKeys as _IncompatibleKeys
 from ._tree import TreeMethods
 
 __all__ = [
@@ -156,6 +159,12 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
         from ...graph import compile as compile_callable
 
         self._compiled_call_impl = compile_callable(self._call_impl, *args, **kwargs)
+
+    def _compiled_whole(self, compiled: Callable) -> Module:
+        """What `yesca.compile(module)` gives; `compiled` compiles a callable."""
+        from .optimized import OptimizedModule
+
+        return OptimizedModule(self, compiled)
 
     # Registration
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ... import functional as ops
 from ..._tensor import Tensor

@@ -10,12 +10,13 @@ arguments (or -1), then per parameter its mode, the number that stands for it wh
 """
 
 from ...targets.native import (
-    Unit, bool_, external, i64, load_i64, load_obj, load_ptr, memcpy, memset, obj, ptr, stack, store_i64,
-    store_ptr, u64,
+    Unit, bool_, external, i64, load_i64, load_obj, load_ptr, memcpy, memset, obj, ptr, stack,
+    store_i64, store_ptr, u64,
 )  # fmt: skip
 from .. import layout
 from . import fastkey as k
-from .fastrun import may_write, run_compute, run_inplace, run_view
+from .capture import capture_compute, capture_inplace, recordable, runs_alone
+from .fastrun import run_compute, run_inplace, run_view
 from .objects import long_from, type_of
 
 unit = Unit("fastcall")
@@ -23,7 +24,7 @@ unit = Unit("fastcall")
 # Places in fastkey's state.
 TABLE, CAPACITY, FLAGS, THREAD, OPERATORS, LEARN, REFRESH, PENDING, PENDING_LENGTH = (
     0, 8, 16, 24, 32, 152, 160, 168, 176)
-GRAD_ON, SLOW = 1, 2
+GRAD_ON, SLOW, RECORDING = 1, 2, 4
 MODE, STANDING, NAME, PARAMETER = 24, 32, 40, 24
 PARAMETER_LIMIT = 32
 
@@ -140,6 +141,22 @@ def encode_all(call: ptr, operator: ptr, given: ptr, spread: ptr, spread_count: 
 
 
 @unit.function
+def may_write(call: ptr, plan: ptr) -> bool_:
+    """Whether an in-place call needs no tape and no operand overlaps the target askew."""
+    if load_i64(call, k.MASK) != 0:
+        return False
+    target = load_obj(call, k.TENSORS)
+    storage = load_obj(target, k.T_STORAGE)
+    for o in range(1, load_i64(plan, 8)):
+        other = load_obj(call, k.TENSORS + o * 8)
+        if load_obj(other, k.T_STORAGE) == storage:
+            if (load_obj(other, k.T_SPEC) != load_obj(target, k.T_SPEC)
+                    or load_obj(other, k.T_OFFSET) != load_obj(target, k.T_OFFSET)):
+                return False
+    return True
+
+
+@unit.function
 def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -> obj:
     """One operator call. `first`: the object of a method, NULL for a function."""
     operator = load_ptr(load_ptr(k.state, OPERATORS), number * 8)
@@ -183,13 +200,16 @@ def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -
         memcpy(load_ptr(k.state, PENDING), call + k.KEY, length * 8)
         return python_twin(operator, number, first, arguments, count, names, 1)
     kind = load_i64(plan)
+    recording = flags & RECORDING != 0 and not runs_alone(plan)
+    if recording and kind != 1 and not recordable(call, plan):
+        return python_twin(operator, number, first, arguments, count, names, 0)
     if kind == 0:
-        return run_compute(call, plan)
+        return capture_compute(call, plan) if recording else run_compute(call, plan)
     target = load_obj(call, k.TENSORS)
     if kind == 1 and load_obj(target, k.T_VERSION) != obj(k.none_object):
         return run_view(call, plan)
     if kind == 2 and may_write(call, plan):
-        return run_inplace(call, plan)
+        return capture_inplace(call, plan) if recording else run_inplace(call, plan)
     return python_twin(operator, number, first, arguments, count, names, 0)
 
 

@@ -7,6 +7,7 @@ fall back to Python, never fail. Words: a tag, then what tells values apart:
     tensor  spec | 1           number  2 (int) or 3 (float)     int      5, value
     object  6, address         tuple   7, length, items ...     slice    8, start, stop, step
     tensors 9, count, each     left out  10                     float    11, bits
+    index   12, a tensor
 """
 
 from ...core.tensor_base import Extra, TensorBase, Version
@@ -28,6 +29,8 @@ KEY_LIMIT, TENSOR_LIMIT, NUMBER_LIMIT, ITEM_LIMIT = 150, 62, 15, 16
 _TYPES = {"tensor": 40, "parameter": 48, "size": 96, "dtype": 104}
 TENSOR_TYPE, PARAMETER_TYPE, SIZE_TYPE, DTYPE_TYPE = _TYPES.values()
 
+STORAGE_TYPE, RECORDED_TYPE = 56, 408  # the latter is NULL while nothing is recorded
+
 T_STORAGE = layout.slot_offset(TensorBase, "_storage")
 T_SPEC = layout.slot_offset(TensorBase, "_spec")
 T_OFFSET = layout.slot_offset(TensorBase, "_offset")
@@ -45,7 +48,7 @@ V_VALUE = layout.slot_offset(Version, "value")
 def _slice_offset(which: int) -> int:
     marks = (object(), object(), object())
     made = slice(*marks)
-    return layout._find_word(made, id(marks[which]), 0, 64)  # type: ignore[no-any-return]
+    return layout._find_word(made, id(marks[which]), 0, 64)
 
 
 SLICE_START, SLICE_STOP, SLICE_STEP = (_slice_offset(k) for k in range(3))
@@ -89,6 +92,9 @@ def encode_tensor(call: ptr, thing: obj) -> bool_:
     if spec is None or used >= TENSOR_LIMIT:
         return False
     if load_i64(call, LENGTH) > KEY_LIMIT:
+        return False
+    memory = type_of(load_obj(thing, T_STORAGE))  # another thread may be recording it
+    if memory != load_obj(state, STORAGE_TYPE) and memory != load_obj(state, RECORDED_TYPE):
         return False
     push(call, i64(spec) | 1)
     store_ptr(call, TENSORS + used * 8, thing)
@@ -169,6 +175,9 @@ def encode_static(call: ptr, thing: obj, depth: i64) -> bool_:
         push(call, 6)
         push(call, i64(thing))
         return True
+    if is_tensor(kind):  # an index; a plan that reads its value is never entered
+        push(call, 12)
+        return encode_tensor(call, thing)
     if depth > 2:
         return False
     if kind == obj(tuple_type) or kind == load_obj(state, SIZE_TYPE):

@@ -57,7 +57,7 @@ E_NAME = layout.slot_offset(Extra, "name")
 E_AFTER = layout.slot_offset(Extra, "after")
 
 # Places in fastkey's state, besides the types named there.
-STORAGE_TYPE, VERSION_TYPE, NODE_TYPE, SAVED_TYPE, EXTRA_TYPE = 56, 64, 72, 80, 88
+VERSION_TYPE, NODE_TYPE, SAVED_TYPE, EXTRA_TYPE = 64, 72, 80, 88
 CPU, ZERO, FAIL, EMPTY, SEQUENCE = 112, 120, 128, 136, 144
 
 new_object = external("PyType_GenericAlloc", [obj, i64], obj)
@@ -99,7 +99,7 @@ def new_tensor(spec: obj, storage: obj, offset: obj, version: obj) -> obj:
 @unit.function
 def new_result(spec: obj, address: ptr, owner: obj, nbytes: obj) -> obj:
     """A tensor over a new storage, which takes the owner's reference over."""
-    storage = new_object(shared(STORAGE_TYPE), 0)
+    storage = new_object(shared(k.STORAGE_TYPE), 0)
     if storage is None:
         return None
     store_obj(storage, S_ADDRESS, long_from(i64(address)))
@@ -108,6 +108,12 @@ def new_result(spec: obj, address: ptr, owner: obj, nbytes: obj) -> obj:
     store_obj(storage, S_OWNER, owner)
     put(storage, S_FLAGS, shared(ZERO))
     put(storage, S_TYPED, obj(k.none_object))
+    return over(spec, storage)
+
+
+@unit.function
+def over(spec: obj, storage: obj) -> obj:
+    """A tensor over all of a storage, whose reference it takes over."""
     version = new_object(shared(VERSION_TYPE), 0)
     if version is None:
         return None
@@ -198,7 +204,7 @@ def drop(things: ptr, count: i64) -> void:
 def launch_all(call: ptr, plan: ptr, after_results: ptr, places: ptr, first: i64,
                cell: ptr) -> bool_:
     """Temporaries, launches, temporaries back; False with an error set where memory ran out."""
-    temporaries, saved = load_i64(plan, 24), load_i64(plan, 72)
+    temporaries = load_i64(plan, 24)
     for t in range(temporaries):
         scratch = allocate(load_i64(after_results, t * 8))
         if scratch is None:
@@ -209,11 +215,7 @@ def launch_all(call: ptr, plan: ptr, after_results: ptr, places: ptr, first: i64
         store_ptr(places, (first + t) * 8, scratch)
     memset(cell, 0, 64)
     store_ptr(places, (first + temporaries) * 8, cell)
-    at = after_results + temporaries * 8 + saved * 16
-    writes = load_i64(plan, 80)
-    for w in range(writes):
-        count_write(load_obj(call, k.TENSORS + load_i64(at, w * 8) * 8))
-    at = at + writes * 8
+    at = count_writes(call, plan, after_results)
     if load_i64(plan, 48) != 0:
         without_gil(call, plan, at, places)
     else:
@@ -221,6 +223,16 @@ def launch_all(call: ptr, plan: ptr, after_results: ptr, places: ptr, first: i64
     for d in range(temporaries):
         release(load_ptr(places, (first + d) * 8))
     return True
+
+
+@unit.function
+def count_writes(call: ptr, plan: ptr, after_results: ptr) -> ptr:
+    """Count the writes to other operands; gives where the launches begin."""
+    at = after_results + load_i64(plan, 24) * 8 + load_i64(plan, 72) * 16
+    writes = load_i64(plan, 80)
+    for w in range(writes):
+        count_write(load_obj(call, k.TENSORS + load_i64(at, w * 8) * 8))
+    return at + writes * 8
 
 
 @unit.function
@@ -271,6 +283,15 @@ def run_compute(call: ptr, plan: ptr) -> obj:
                                           load_obj(owners, f * 8), load_obj(entry, 16)))
         if load_obj(made, f * 8) is None:
             return None
+    return deliver(call, plan, made)
+
+
+@unit.function
+def deliver(call: ptr, plan: ptr, made: ptr) -> obj:
+    """Put the results on the tape; one by itself, several as a tuple."""
+    operands, results = load_i64(plan, 8), load_i64(plan, 16)
+    specs = plan + (HEADER + operands) * 8
+    after = specs + results * 32
     if load_i64(call, k.MASK) != 0 and load_i64(plan, 40) != 0:
         keep = after + load_i64(plan, 24) * 8
         if not record(call, plan, keep, load_i64(plan, 72), made, specs, results):
@@ -283,22 +304,6 @@ def run_compute(call: ptr, plan: ptr) -> obj:
     for g in range(results):
         tuple_set(several, g, load_obj(made, g * 8))
     return several
-
-
-@unit.function
-def may_write(call: ptr, plan: ptr) -> bool_:
-    """Whether an in-place call needs no tape and no operand overlaps the target askew."""
-    if load_i64(call, k.MASK) != 0:
-        return False
-    target = load_obj(call, k.TENSORS)
-    storage = load_obj(target, k.T_STORAGE)
-    for o in range(1, load_i64(plan, 8)):
-        other = load_obj(call, k.TENSORS + o * 8)
-        if load_obj(other, k.T_STORAGE) == storage:
-            if (load_obj(other, k.T_SPEC) != load_obj(target, k.T_SPEC)
-                    or load_obj(other, k.T_OFFSET) != load_obj(target, k.T_OFFSET)):
-                return False
-    return True
 
 
 @unit.function
@@ -467,8 +472,6 @@ def scalars(call: ptr) -> obj:
         incref(value)
         tuple_set(made, index, value)
     return made
-
-
 
 
 # ---- saved values ----------------------------------------------------------------------------

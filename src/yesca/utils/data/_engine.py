@@ -18,13 +18,13 @@ def draw_seed(generator: Any = None) -> int:
 
 def permutation(n: int, generator: Any) -> list[int]:
     """The numbers below `n` in random order."""
-    return ops.randperm(n, generator=generator).tolist()  # type: ignore[no-any-return]
+    return ops.randperm(n, generator=generator).tolist()
 
 
 def integers(high: int, count: int, generator: Any) -> list[int]:
     """`count` random numbers below `high`."""
     drawn = ops.randint(high=high, size=(count,), dtype=int64, generator=generator)
-    return drawn.tolist()  # type: ignore[no-any-return]
+    return drawn.tolist()
 
 
 def seeded_generator(seed: int) -> Any:
@@ -47,7 +47,7 @@ def weights_tensor(weights: Any) -> Any:
 def multinomial(weights: Any, count: int, replacement: bool, generator: Any) -> list[int]:
     """`count` indices drawn with probabilities proportional to `weights`."""
     drawn = ops.multinomial(weights, count, replacement, generator=generator)
-    return drawn.tolist()  # type: ignore[no-any-return]
+    return drawn.tolist()
 
 
 def start_worker(seed: int) -> None:

@@ -79,7 +79,7 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
         return tuple(tensor[index] for tensor in self.tensors)
 
     def __len__(self) -> int:
-        return self.tensors[0].size(0)  # type: ignore[no-any-return]
+        return self.tensors[0].size(0)
 
 
 @lives_in(_HOME)
@@ -220,7 +220,7 @@ class Subset(Dataset[T_co]):
         """The samples of several indices."""
         chosen = [self.indices[index] for index in indices]
         if callable(getattr(self.dataset, "__getitems__", None)):
-            return self.dataset.__getitems__(chosen)  # type: ignore[no-any-return]
+            return self.dataset.__getitems__(chosen)
         return [self.dataset[index] for index in chosen]
 
     def __len__(self) -> int:

@@ -1,0 +1,65 @@
+"""Python numbers as the bytes of a dtype."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+from ..core.dtypes import (
+    COMPLEX, FLOATING, DType, bfloat16, bool_, float16, float32, float64, uint8,
+)  # fmt: skip
+from ..core.storage import UntypedStorage
+
+
+def write_values(storage: UntypedStorage, dtype: DType, flat: list[Any]) -> None:
+    """Put Python numbers into memory."""
+    storage._memory()[:len(flat) * dtype.itemsize] = encode(dtype, flat)
+
+
+def encode(dtype: DType, flat: list[Any]) -> Any:
+    """Python numbers as bytes of a dtype."""
+    try:
+        if dtype.category == FLOATING:
+            return _encode_floats(dtype, flat)
+        if dtype.category == COMPLEX:
+            pairs = [p for v in flat for p in (complex(v).real, complex(v).imag)]
+            return array("f" if dtype.itemsize == 8 else "d", pairs).tobytes()
+        if dtype is bool_:
+            return bytes(bool(v) for v in flat)
+        whole = [v if type(v) is int else int(v) for v in flat]
+        return array(dtype.format, whole).tobytes()
+    except OverflowError as error:
+        return _encode_wrapped(dtype, flat, error)
+
+
+def _encode_wrapped(dtype: DType, flat: list[Any], error: OverflowError) -> bytes:
+    if dtype.category == FLOATING:
+        return _encode_floats(dtype, [float("inf") if v > 0 else float("-inf")
+                                      if isinstance(v, int) else v for v in flat])
+    bits = dtype.itemsize * 8
+    low = -(1 << (bits - 1)) if dtype.is_signed else 0
+    high = (1 << (bits - 1)) - 1 if dtype.is_signed else (1 << bits) - 1
+    if dtype is uint8 and all(-256 < int(v) <= high for v in flat):
+        return bytes(int(v) & 255 for v in flat)
+    for v in flat:
+        if not low <= int(v) <= high:
+            raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow"
+                               ) from error
+    raise error
+
+
+def _encode_floats(dtype: DType, flat: list[Any]) -> bytes:
+    if dtype is float64:
+        return array("d", flat).tobytes()
+    if dtype is float32:
+        return array("f", flat).tobytes()
+    import numpy as np
+
+    if dtype is float16:
+        with np.errstate(over="ignore"):
+            return np.array(flat, np.float32).astype(np.float16).tobytes()
+    assert dtype is bfloat16
+    bits = np.array(flat, np.float32).view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    rounded[np.isnan(bits.view(np.float32))] = 0x7FC0
+    return rounded.astype(np.uint16).tobytes()

@@ -1,0 +1,224 @@
+"""From a recording to a program: what must run, where its values live, the table of launches.
+
+`build(entries, live)` drops what nobody can see, gives every temporary a place in one arena by its
+lifetime, and writes launches and storages in the forms that `runtime/native/replay.py` and
+`runtime/native/finish.py` walk. Passes that
+make fewer launches of many will work on the entries before this step.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..runtime.plan import Plan
+
+ALIGNMENT = 64  # of a place in the arena: a cache line, as the allocator's blocks
+ARENA = 0  # its place among the bases
+KINDS = {"i": 0, "f": 1, "s": 2}
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor that an entry reads or writes: which storage, and where in it.
+
+    offset: bytes from the storage's start. Those of tensors that existed before the recording come
+    with each run instead: `value` is their place among the run's values, else -1.
+    """
+
+    number: int
+    offset: int
+    value: int
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One recorded call: its plan and what the plan's slots stand for."""
+
+    plan: Plan
+    operands: tuple[Operand, ...]
+    results: tuple[int, ...]  # numbers of new storages; an in-place plan has none
+    numbers: int  # place of its first run-time number among the run's values
+
+    def written(self) -> Iterable[int]:
+        """Storages that it writes besides its results."""
+        if self.plan.inplace:
+            yield self.operands[0].number
+        for slot in self.plan.writes:
+            yield self.operands[slot].number
+
+    def touched(self) -> Iterable[int]:
+        """All storages that its launches may read or write."""
+        yield from (operand.number for operand in self.operands)
+        yield from self.results
+
+
+@dataclass(eq=False)
+class Program:
+    """A recording ready to run.
+
+    bases:    what the launches' addresses start from: (place, number) of earlier storages
+    outputs:  (place, number, bytes) of storages that live on; each run allocates them
+    cells:    words at the arena's `cells_at` in which launches report errors: (plan, word, count)
+    """
+
+    words: Any
+    frame: Any  # what native code reads of all this
+    bases: tuple[tuple[int, int], ...]
+    outputs: tuple[tuple[int, int, int], ...]
+    arena: int
+    launches: int
+    slow: bool
+    cells: tuple[tuple[Plan, int, int], ...]
+    cells_at: int
+    address: int = field(init=False)
+    frame_address: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.address = ctypes.addressof(self.words)
+        self.frame_address = ctypes.addressof(self.frame)
+
+
+def needed(entries: Sequence[Entry], live: Iterable[int], earlier: Iterable[int]) -> list[Entry]:
+    """The entries whose effect can be seen: through live results, earlier storages, or an error."""
+    wanted = {*live, *earlier}
+    kept = []
+    for entry in reversed(entries):
+        seen = any(n in wanted for n in (*entry.results, *entry.written()))
+        if seen or entry.plan.checks:
+            kept.append(entry)
+            wanted.update(operand.number for operand in entry.operands)
+    kept.reverse()
+    return kept
+
+
+class _Arena:
+    """Places for blocks that live from one entry to another."""
+
+    def __init__(self, start: int) -> None:
+        self.taken: list[tuple[int, int, int]] = []  # offset, end, last entry
+        self.size = self.start = start
+
+    def place(self, nbytes: int, first: int, last: int) -> int:
+        """The lowest free place for a block; entries come in order."""
+        self.taken = [block for block in self.taken if block[2] >= first]
+        self.taken.sort()
+        offset = self.start
+        for begin, end, _ in self.taken:
+            if offset + nbytes <= begin:
+                break
+            offset = max(offset, end)
+        end = offset + -(-nbytes // ALIGNMENT) * ALIGNMENT
+        self.taken.append((offset, end, last))
+        self.size = max(self.size, end)
+        return offset
+
+
+class _Builder:
+    """Writes one program."""
+
+    def __init__(self, entries: list[Entry], live: tuple[int, ...], sizes: dict[int, int]) -> None:
+        self.entries = entries
+        self.live = frozenset(live)
+        self.sizes = sizes  # bytes of the storages that the recording made
+        self.earlier: dict[int, int] = {}
+        self.outputs: dict[int, int] = {}
+        self.offsets: dict[int, int] = {}
+        longest = max((len(one.words) for e in entries for one in e.plan.launches), default=0)
+        self.cells: list[tuple[Plan, int, int]] = []
+        self.cells_at = 8 * longest
+        self.checks = sum(entry.plan.checks for entry in entries)
+        self.bases_at = self.cells_at + 8 * self.checks
+        self.arena = _Arena(0)
+
+    def build(self, count: int) -> Program:
+        """The program; `count`: storages of the recording."""
+        last = {n: k for k, entry in enumerate(self.entries) for n in entry.touched()}
+        self._assign_bases(last)
+        head = self.bases_at + 8 * (1 + len(self.earlier) + len(self.outputs))
+        self.arena = _Arena(-(-head // ALIGNMENT) * ALIGNMENT)
+        words: list[int] = []
+        launches, slow = 0, False
+        for k, entry in enumerate(self.entries):
+            places = self._places(k, entry, last)
+            for launch in entry.plan.launches:
+                words += self._launch(launch, places, entry.numbers)
+                launches += 1
+                slow = slow or launch.total > launch.grain
+        block = (ctypes.c_int64 * (len(words) + 1))(launches, *words)
+        bases = tuple((place, n) for n, place in self.earlier.items())
+        return Program(
+            block, self._frame(count, slow, ctypes.addressof(block)), bases,
+            tuple((place, n, self.sizes[n]) for n, place in self.outputs.items()),
+            self.arena.size, launches, slow, tuple(self.cells), self.cells_at)
+
+    def _frame(self, count: int, slow: bool, table: int) -> Any:
+        words = [count, self.arena.size, self.cells_at, self.bases_at, self.checks, int(slow),
+                 table]
+        for n in range(count):
+            if n not in self.sizes:
+                words += [0, self.earlier.get(n, -1), 0]
+            elif n in self.outputs:
+                words += [2, self.outputs[n], self.sizes[n]]
+            else:
+                words += [1, -1, self.sizes[n]]
+        return (ctypes.c_int64 * len(words))(*words)
+
+    def _assign_bases(self, touched: Iterable[int]) -> None:
+        """Earlier storages and outputs have bases of their own, in this order."""
+        used = sorted(touched)
+        for n in used:
+            if n not in self.sizes:
+                self.earlier[n] = 1 + len(self.earlier)
+        for n in used:
+            if n in self.live:
+                self.outputs[n] = 1 + len(self.earlier) + len(self.outputs)
+
+    def _places(self, k: int, entry: Entry, last: dict[int, int]) -> list[tuple[int, int, int]]:
+        """Per slot of the plan: its base, its place among the values, bytes beyond."""
+        for n in entry.touched():
+            if n in self.sizes and n not in self.live and n not in self.offsets:
+                self.offsets[n] = self.arena.place(self.sizes[n], k, last[n])
+        places = [self._place(o.number, o.value, o.offset) for o in entry.operands]
+        if entry.plan.inplace:
+            places.append(places[0])
+        else:
+            places += [self._place(n, -1, 0) for n in entry.results]
+        for nbytes in entry.plan.temporaries:
+            places.append((ARENA, -1, self.arena.place(nbytes, k, k)))
+        if entry.plan.checks:
+            before = sum(count for _, _, count in self.cells)
+            self.cells.append((entry.plan, before, entry.plan.checks))
+            places.append((ARENA, -1, self.cells_at + 8 * before))
+        return places
+
+    def _place(self, number: int, value: int, offset: int) -> tuple[int, int, int]:
+        if number in self.earlier:
+            return self.earlier[number], value, offset
+        if number in self.outputs:
+            return self.outputs[number], value, offset
+        return ARENA, value, offset + self.offsets[number]
+
+    @staticmethod
+    def _launch(launch: Any, places: list[tuple[int, int, int]], numbers: int) -> list[int]:
+        words = [launch.address, launch.total, launch.grain, len(launch.words),
+                 len(launch.pointers), len(launch.numbers), *launch.words]
+        for word, slot, beyond in launch.pointers:
+            base, value, offset = places[slot]
+            words += [word, base, value, offset + beyond]
+        for word, position, kind in launch.numbers:
+            words += [word, numbers + 2 * position, KINDS[kind]]
+        return words
+
+
+def build(entries: Sequence[Entry], live: tuple[int, ...], sizes: dict[int, int],
+          count: int) -> Program:
+    """The program of a recording of `count` storages.
+
+    live: the new storages that somebody still holds; sizes: bytes of all new storages.
+    """
+    earlier = {o.number for e in entries for o in e.operands if o.number not in sizes}
+    kept = needed(entries, live, earlier)
+    return _Builder(kept, live, sizes).build(count)

@@ -1,0 +1,263 @@
+"""The recorder of a thread: takes launches instead of running them, and runs them together.
+
+While a compiled function runs, its Python runs as ever: checks, shapes, the tape, version counters
+and views are made call by call. Only the launches are put off: results are storages without bytes,
+and storages that a recorded call reads or writes are watched. Whoever asks for an address - item(),
+NumPy, printing, an operator that cannot be recorded, another thread - makes the recording run
+first (a *graph break*); the function's end does so too. See `tape.py` for the recording itself,
+`trie.py` for what is known of earlier ones, `program.py` for what is run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from array import array
+from functools import cache
+from typing import Any
+
+from ..core import registry
+from ..core.storage import UntypedStorage
+from ..dispatch import state
+from ..dispatch.state import STATE
+from ..runtime import memory
+from ..runtime.plan import Plan
+from ..runtime.recording import BRANCH, CALLS, CHECKED, NODE
+from . import breaks, tape
+from .program import Program
+from .tape import Tape
+from .trie import Node, Trie
+
+replays = 0  # native replay calls in this process (for tests and reports)
+
+
+class Recorder:
+    """One thread's recorder; `begin` and `end` bracket each call of a compiled function."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.tape = Tape(self)
+        self.trie = Trie()
+        self.running = False
+        self.strict = False  # fullgraph=True: a break is an error
+        self._called = (self.branch, self.checked)  # by native code: they live as long
+        self.tape.header[BRANCH], self.tape.header[CHECKED] = map(id, self._called)
+        self._held = self._references_of_the_tape()
+
+    def _references_of_the_tape(self) -> int:
+        """What `sys.getrefcount` says of a storage that only the tape holds."""
+        return self._counts([UntypedStorage._wrap(0, 0, None, 0)], (0,))[0]
+
+    @staticmethod
+    def _counts(storages: list[Any], numbers: tuple[int, ...]) -> list[int]:
+        return [sys.getrefcount(storages[n]) for n in numbers]
+
+    # ---- a compiled call ---------------------------------------------------------------------
+
+    def begin(self, trie: Trie, strict: bool) -> None:
+        """Record this thread's launches from here on."""
+        self.trie, self.strict = trie, strict
+        self.tape.clear(trie.root.address)
+        state.set_recorder(self)
+
+    def end(self) -> None:
+        """Run what is recorded; launches run at once again."""
+        state.set_recorder(None)
+        self.flush()
+
+    # ---- recording ---------------------------------------------------------------------------
+
+    def offer(self, plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> Any:
+        """Record a call; gives the storages of its results, or None if it has to run at once."""
+        with self.lock:
+            alone = plan.checks and not self.tape.storages  # it would run at once
+            if alone or plan.host or not self._recordable(tensors, scalars):
+                return None
+            if self.tape.full():
+                self.flush()
+            key = array("q", (id(plan),))
+            for tensor in tensors:
+                storage = tensor._storage
+                number = storage._number if storage.__class__ is self.tape.storage_class \
+                    else self.tape.adopt(storage)
+                offset = tensor._offset * tensor._spec.dtype.itemsize
+                key.extend((number, self.tape.offset(storage, offset)))
+            for number in scalars:
+                self.tape.number(number)
+            self._advance(key.tobytes())
+            made = [] if plan.inplace else [self.tape.new(s.nbytes) for s in plan.results]
+            if plan.checks:
+                self.checked()
+            return made
+
+    def _recordable(self, tensors: list[Any], scalars: tuple[Any, ...]) -> bool:
+        """Memory that code outside may write has to be read when the call is made."""
+        own = (UntypedStorage, self.tape.storage_class)
+        for tensor in tensors:
+            storage = tensor._storage
+            if storage._flags or storage.__class__ not in own:
+                return False
+        return not any(isinstance(number, complex) for number in scalars)
+
+    def _advance(self, key: bytes) -> None:
+        header = self.tape.header
+        header[NODE] = self.trie.branch(header[NODE], key).address
+        header[CALLS] += 1
+
+    def branch(self, address: int, nbytes: int) -> None:
+        """Take an edge that native code did not find where it looked."""
+        header = self.tape.header
+        key = ctypes.string_at(address, nbytes)
+        header[NODE] = self.trie.branch(header[NODE], key).address
+
+    def checked(self) -> None:
+        """The call recorded last checks values: its error belongs to this line of the program."""
+        header = self.tape.header
+        if breaks.wanted():
+            entry = self.trie.at(header[NODE]).entry
+            assert entry is not None
+            breaks.note("check", entry.plan.record.name, header[CALLS])
+        self.flush()
+
+    # ---- running -----------------------------------------------------------------------------
+
+    def touch(self) -> None:
+        """Somebody asks for the address of a recorded storage."""
+        with self.lock:
+            if self.running or not self.tape.storages:
+                return
+            reason = breaks.reader(2)
+            breaks.note("read", reason, self.tape.header[CALLS])
+            self.flush()
+            if self.strict and STATE.recorder is self and reason in breaks.READERS:
+                raise breaks.GraphBreak(
+                    f"fullgraph=True, but {reason} needs the value of a tensor that the "
+                    "compiled function has computed; leave fullgraph out, or read the value "
+                    "outside of the function")
+
+    def flush(self) -> None:
+        """Run the recording; the storages are plain ones afterwards."""
+        with self.lock:
+            storages = self.tape.storages
+            if not storages:
+                return
+            node = self.trie.at(self.tape.header[NODE])
+            self._mark(True)
+            try:
+                failed = self._replay(node, storages)
+            finally:
+                self._mark(False)
+                self.tape.clear(self.trie.resumed(node).address)
+            if failed is not None:
+                plan, words = failed
+                plan.on_check(words)
+
+    def _replay(self, node: Node, storages: list[Any]) -> Any:
+        """Run the program for what is held now; gives (plan, error words) of a failed call."""
+        global replays
+        replays += 1
+        finish = _native_finish()
+        if finish is None:
+            return self._run(node.program(self._live(node, storages)), storages)
+        program = node.latest
+        state = 1 if program is None else finish(self.tape.address, program.frame_address)
+        if state == 1:
+            program = node.program(self._live(node, storages))
+            state = finish(self.tape.address, program.frame_address)
+        if state != 2:
+            return None
+        assert program is not None
+        return _reported(program, self.tape.values)
+
+    def _live(self, node: Node, storages: list[Any]) -> tuple[int, ...]:
+        """The new storages that somebody besides the tape holds."""
+        counts = self._counts(storages, node.new)
+        held = self._held
+        return tuple([n for n, count in zip(node.new, counts, strict=True) if count > held])
+
+    def _mark(self, running: bool) -> None:
+        """Native code of the recorder's own thread must not record while another one runs it."""
+        self.running = running
+        if STATE.recorder is not self:
+            for listener in state.listeners:
+                listener()
+
+    def _run(self, program: Program, storages: list[Any]) -> Any:
+        """The twin of `runtime/native/finish.py` for interpreters without builtins."""
+        arena, owner = memory.allocate(program.arena)
+        bases = array("q", (arena,))
+        for _, number in program.bases:
+            bases.append(tape.address_of(storages[number]))
+        for _, number, nbytes in program.outputs:
+            address, own = memory.allocate(nbytes)
+            tape.materialise(storages[number], address, own)
+            bases.append(address)
+        checks = sum(count for _, _, count in program.cells)
+        if checks:
+            ctypes.memset(arena + program.cells_at, 0, 8 * checks)
+        _native_replay()(program.address, bases.buffer_info()[0], self.tape.values_address,
+                         program.slow)
+        for storage in storages:
+            storage.__class__ = UntypedStorage
+        words = (ctypes.c_int64 * checks).from_address(arena + program.cells_at)
+        failed = _reported(program, words) if any(words) else None
+        del owner
+        return failed
+
+
+def _reported(program: Program, words: Any) -> Any:
+    """The first call that reported an error, and its words."""
+    for plan, first, count in program.cells:
+        if any(words[first:first + count]):
+            return plan, words[first:first + count]
+    return None
+
+
+@cache
+def _native_finish() -> Any:
+    """`finish` of machine code, or None where there are no builtins."""
+    from ..runtime import builtins, layout, threads
+
+    threads.prepare()
+    if not layout.uses_builtins():
+        return None
+    from ..runtime.native import finish
+
+    return builtins.builtin(finish.python_finish, "finish", "finish(tape, frame)")
+
+
+@cache
+def _native_replay() -> Any:
+    """`replay` by ctypes."""
+    from ..runtime import units
+    from ..runtime.native import replay
+
+    held, free = (units.callable_of(replay.replay, gil=gil) for gil in (True, False))
+
+    def run(program: int, bases: int, values: int, slow: bool) -> None:
+        (free if slow else held)(program, bases, values)
+
+    return run
+
+
+class _Threads(threading.local):
+    recorder: Recorder | None = None
+
+
+_threads = _Threads()
+
+
+def current() -> Recorder:
+    """This thread's recorder."""
+    if _threads.recorder is None:
+        _threads.recorder = Recorder()
+    return _threads.recorder
+
+
+def capture(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> Any:
+    """What `dispatch` asks for each launch while a recorder is set."""
+    return STATE.recorder.offer(plan, tensors, scalars)
+
+
+registry.capture = capture

@@ -1,0 +1,157 @@
+"""The words that recording leaves: shared by the builtin call path and its Python twin.
+
+`runtime/native/capture.py` appends to the same blocks, so that a recording does not tell which of
+the two took a call.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import ctypes
+import struct
+from typing import Any
+
+from ..core.storage import UntypedStorage
+from ..runtime.recording import (
+    CALLS, COUNT, HEADER_WORDS, MOST_BYTES, MOST_CALLS, MOST_VALUES, NODE, PENDING_BYTES, ROOM,
+    STORAGES, USED, VALUES,
+)
+
+_address_slot: Any = UntypedStorage.__dict__["_address"]
+_owner_slot: Any = UntypedStorage.__dict__["_owner"]
+
+
+class RecordedStorage(UntypedStorage):
+    """A storage that a recording reads or writes, as long as the recording has not run.
+
+    It is a plain storage again afterwards. New results have no bytes until then; whoever asks for
+    the address of either kind makes the recording run first.
+    """
+
+    __slots__ = ()
+    recorder: Any = None  # each recorder has a subclass of its own
+
+    @property
+    def _address(self) -> int:  # type: ignore[override]
+        self.recorder.touch()
+        return _address_slot.__get__(self)  # type: ignore[no-any-return]
+
+    @_address.setter
+    def _address(self, value: int) -> None:
+        self.recorder.touch()
+        _address_slot.__set__(self, value)
+
+    @property
+    def _owner(self) -> Any:  # type: ignore[override]
+        self.recorder.touch()
+        return _owner_slot.__get__(self)
+
+    @_owner.setter
+    def _owner(self, value: Any) -> None:
+        self.recorder.touch()
+        _owner_slot.__set__(self, value)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Copies and pickles are those of the plain storage that this becomes."""
+        self.recorder.touch()
+        reduce = copyreg.dispatch_table.get(UntypedStorage)
+        return UntypedStorage.__reduce_ex__(self, protocol) if reduce is None else reduce(self)
+
+
+class Tape:
+    """One recording: the storages by number, and what differs between two runs of it."""
+
+    def __init__(self, recorder: Any) -> None:
+        self.storage_class = type("RecordedStorage", (RecordedStorage,),
+                                  {"__slots__": (), "recorder": recorder,
+                                   "__module__": UntypedStorage.__module__})
+        self.storages: list[Any] = []
+        self.header = (ctypes.c_int64 * HEADER_WORDS)()
+        self.values = (ctypes.c_int64 * (MOST_VALUES + ROOM))()
+        self.values_address = ctypes.addressof(self.values)
+        self.address = ctypes.addressof(self.header)
+        self.header[VALUES] = self.values_address
+        self.header[STORAGES] = id(self.storages)
+
+    def full(self) -> bool:
+        """Whether the next call could find no room."""
+        header = self.header
+        return (header[CALLS] >= MOST_CALLS or header[USED] >= MOST_VALUES
+                or header[PENDING_BYTES] > MOST_BYTES)
+
+    def adopt(self, storage: UntypedStorage) -> int:
+        """Give a storage that exists already its number."""
+        number = self._enter(storage)
+        storage.__class__ = self.storage_class
+        return number
+
+    def new(self, nbytes: int) -> UntypedStorage:
+        """A storage without bytes yet."""
+        made = UntypedStorage._wrap(0, nbytes, None, 0)
+        _address_slot.__delete__(made)
+        self.header[PENDING_BYTES] += nbytes
+        self._enter(made)
+        made.__class__ = self.storage_class
+        return made
+
+    def _enter(self, storage: UntypedStorage) -> int:
+        number: int = self.header[COUNT]
+        storage._number = number
+        self.storages.append(storage)
+        self.header[COUNT] = number + 1
+        return number
+
+    def offset(self, storage: UntypedStorage, nbytes: int) -> int:
+        """The offset as the key holds it: that in an earlier storage comes with each run."""
+        try:
+            _address_slot.__get__(storage)
+        except AttributeError:
+            return nbytes
+        self._value(nbytes)
+        return -1
+
+    def number(self, value: Any) -> None:
+        """A run-time number: as an integer and as a float64."""
+        whole = int(value) if value == value and abs(value) != float("inf") else 0
+        self._value((whole + (1 << 63)) % (1 << 64) - (1 << 63))
+        self._value(struct.unpack("q", struct.pack("d", _as_float(value)))[0])
+
+    def _value(self, word: int) -> None:
+        used = self.header[USED]
+        self.values[used] = word
+        self.header[USED] = used + 1
+
+    def clear(self, root: int) -> list[Any]:
+        """Start anew at a trie's root; gives the storages of the recording that ends."""
+        header = self.header
+        header[NODE] = root
+        header[COUNT] = header[USED] = header[CALLS] = header[PENDING_BYTES] = 0
+        done, self.storages = self.storages, []
+        header[STORAGES] = id(self.storages)
+        return done
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def address_of(storage: UntypedStorage) -> int:
+    """The address of an earlier storage; runs nothing."""
+    return _address_slot.__get__(storage)  # type: ignore[no-any-return]
+
+
+def settle(storage: UntypedStorage) -> None:
+    """Make it a plain storage again."""
+    storage.__class__ = UntypedStorage
+
+
+def materialise(storage: UntypedStorage, address: int, owner: Any) -> None:
+    """Give a new storage its bytes."""
+    _address_slot.__set__(storage, address)
+    _owner_slot.__set__(storage, owner)
+    storage.__class__ = UntypedStorage
+
+

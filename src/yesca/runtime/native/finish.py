@@ -1,0 +1,133 @@
+"""Running a recording: memory for its results, the launches, then plain storages again.
+
+The twin in Python is `graph.recorder.Recorder._run`. A frame (written by `graph.program`) is
+8-byte words: storages, bytes of the arena, where the error words and the bases are in it, how many
+error words, whether the GIL is released, the address of the launches; then for each storage of the
+recording: 0 earlier, 1 temporary, 2 result that somebody holds; its place among the bases or -1;
+its bytes.
+"""
+
+from ...targets.native import (
+    Unit, bool_, i64, load_i32, load_i64, load_obj, load_ptr, memcpy, memset, obj, ptr, stack,
+    store_i64, store_obj, store_ptr, u64, unlikely, void,
+)  # fmt: skip
+from .. import layout
+from ..recording import COUNT, STORAGES, VALUES
+from . import fastkey as k
+from . import fastrun as run
+from .alloc import allocate, allocate_owned, release
+from .fastkey import list_item
+from .objects import (
+    as_integer, decref, gil_release, gil_restore, incref, long_as, long_from, out_of_memory,
+    type_of, wrong_count,
+)  # fmt: skip
+from .replay import replay
+
+unit = Unit("finish")
+
+FRAME_STORAGES, ARENA, CELLS_AT, BASES_AT, CELLS, SLOW, TABLE = (8 * n for n in range(7))
+FRAME_WORDS = 7
+EARLIER, TEMPORARY, RESULT = 0, 1, 2
+RAN, OTHERS_LIVE, REPORTED = 0, 1, 2
+
+
+@unit.function
+def same_live(storages: obj, frame: ptr) -> bool_:
+    """Whether just those results are held elsewhere for which the program was made."""
+    entry = frame + FRAME_WORDS * 8
+    for index in range(load_i64(frame, FRAME_STORAGES)):
+        kind = load_i64(entry)
+        if kind != EARLIER:
+            held = load_i32(list_item(storages, index), layout.REFCOUNT) != 1
+            if held != (kind == RESULT):
+                return False
+        entry = entry + 24
+    return True
+
+
+@unit.function
+def assign(storages: obj, frame: ptr, bases: ptr) -> bool_:
+    """Addresses of all that the launches start from; False with an error set."""
+    entry = frame + FRAME_WORDS * 8
+    for index in range(load_i64(frame, FRAME_STORAGES)):
+        storage, place, nbytes = list_item(storages, index), load_i64(entry, 8), load_i64(entry, 16)
+        if load_i64(entry) == RESULT:
+            address = ptr(0)
+            owner = stack(8)
+            store_ptr(owner, 0, ptr(k.none_object))
+            if nbytes != 0:
+                address = allocate_owned(nbytes, owner)
+                if address is None:
+                    return False
+            else:
+                incref(obj(k.none_object))
+            store_obj(storage, run.S_ADDRESS, long_from(i64(address)))
+            store_obj(storage, run.S_OWNER, load_obj(owner))
+            store_ptr(bases, place * 8, address)
+        elif place >= 0:
+            store_i64(bases, place * 8, long_as(load_obj(storage, run.S_ADDRESS)))
+        entry = entry + 24
+    return True
+
+
+@unit.function
+def settle(storages: obj, count: i64) -> void:
+    """Make all storages of the recording plain ones."""
+    plain = load_obj(k.state, k.STORAGE_TYPE)
+    for index in range(count):
+        storage = list_item(storages, index)
+        before = type_of(storage)
+        incref(plain)
+        store_obj(storage, layout.TYPE, plain)
+        decref(before)
+
+
+@unit.function
+def run_frame(tape: ptr, frame: ptr) -> i64:
+    """Run a recording; gives RAN, OTHERS_LIVE, REPORTED, or -1 with an error set."""
+    storages = load_obj(tape, STORAGES * 8)
+    if not same_live(storages, frame):
+        return OTHERS_LIVE
+    arena = allocate(load_i64(frame, ARENA))
+    if arena is None:
+        out_of_memory(u64(load_i64(frame, ARENA)))
+        return -1
+    bases = arena + load_i64(frame, BASES_AT)
+    store_ptr(bases, 0, arena)
+    if not assign(storages, frame, bases):
+        release(arena)
+        return -1
+    cells, reported = arena + load_i64(frame, CELLS_AT), load_i64(frame, CELLS)
+    memset(cells, 0, reported * 8)
+    values = load_ptr(tape, VALUES * 8)
+    if load_i64(frame, SLOW) != 0:
+        thread = gil_release()
+        replay(load_ptr(frame, TABLE), bases, values)
+        gil_restore(thread)
+    else:
+        replay(load_ptr(frame, TABLE), bases, values)
+    settle(storages, load_i64(tape, COUNT * 8))
+    state = i64(RAN)
+    for c in range(reported):
+        if load_i64(cells, c * 8) != 0:
+            state = i64(REPORTED)
+    memcpy(values, cells, reported * 8)
+    release(arena)
+    return state
+
+
+@unit.function
+def python_finish(module: obj, arguments: ptr, count: i64) -> obj:
+    """`finish(tape, frame)`: 0 ran, 1 other results are held, 2 ran, with errors in the values."""
+    if unlikely(count != 2):
+        return wrong_count(2, count)
+    failed = stack(8)
+    store_i64(failed, 0, 0)
+    tape = as_integer(load_obj(arguments, 0), failed)
+    frame = as_integer(load_obj(arguments, 8), failed)
+    if unlikely(load_i64(failed) != 0):
+        return None
+    state = run_frame(ptr(tape), ptr(frame))
+    if state < 0:
+        return None
+    return long_from(state)

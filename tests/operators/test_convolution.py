@@ -1,0 +1,110 @@
+"""Convolutions against a direct sum, and their derivatives."""
+
+import itertools
+
+import numpy as np
+import pytest
+from finite_differences import array, check_gradients, tensor, values
+
+import yesca as torch
+from yesca import functional as ops
+
+
+def direct(x, w, stride=1, padding=0, dilation=1, groups=1):
+    """The definition, for any number of dimensions."""
+    rank = x.ndim - 2
+    x = np.pad(x, [(0, 0), (0, 0)] + [(padding, padding)] * rank)
+    spans = [dilation * (k - 1) + 1 for k in w.shape[2:]]
+    size = [(n - s) // stride + 1 for n, s in zip(x.shape[2:], spans, strict=True)]
+    made = np.zeros((x.shape[0], w.shape[0], *size))
+    inner, outer = w.shape[1], w.shape[0] // groups
+    for g in range(groups):
+        own, kernel = x[:, g * inner:(g + 1) * inner], w[g * outer:(g + 1) * outer]
+        for k in itertools.product(*(range(n) for n in w.shape[2:])):
+            window = own[(slice(None), slice(None), *(
+                slice(a * dilation, a * dilation + (n - 1) * stride + 1, stride)
+                for a, n in zip(k, size, strict=True)))]
+            made[:, g * outer:(g + 1) * outer] += np.einsum(
+                "nc...,oc->no...", window, kernel[(slice(None), slice(None), *k)])
+    return made
+
+
+OPTIONS = [{}, {"stride": 2}, {"padding": 1}, {"stride": 2, "padding": 2, "dilation": 2}]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize(("channels", "outputs", "groups"), [(3, 4, 1), (18, 5, 1), (4, 4, 4),
+                                                             (4, 6, 2)])
+def test_conv2d(channels, outputs, groups, options):
+    x, w = values((2, channels, 7, 8)), values((outputs, channels // groups, 3, 2), 1)
+    b = values((outputs,), 2)
+    made = ops.conv2d(tensor(x), tensor(w), tensor(b), groups=groups, **options)
+    wanted = direct(x, w, groups=groups, **options) + b[:, None, None]
+    np.testing.assert_allclose(array(made), wanted, rtol=1e-10, atol=1e-10)
+
+
+def test_other_ranks_and_layouts():
+    x, w = values((2, 3, 9)), values((4, 3, 3), 1)
+    np.testing.assert_allclose(array(ops.conv1d(tensor(x), tensor(w))), direct(x, w), atol=1e-10)
+    np.testing.assert_allclose(array(ops.conv1d(tensor(x[0]), tensor(w))), direct(x, w)[0],
+                               atol=1e-10)
+    x, w = values((1, 2, 4, 5, 3)), values((3, 2, 2, 2, 2), 1)
+    np.testing.assert_allclose(array(ops.conv3d(tensor(x), tensor(w))), direct(x, w), atol=1e-10)
+    x, w = values((2, 5, 6, 3)).transpose(0, 3, 1, 2), values((2, 3, 3, 3), 1)
+    last = tensor(np.ascontiguousarray(x.transpose(0, 2, 3, 1))).permute(0, 3, 1, 2)
+    made = ops.conv2d(last, tensor(w))
+    assert made.stride() == (24, 1, 8, 2)
+    np.testing.assert_allclose(array(made), direct(x, w), atol=1e-10)
+
+
+@pytest.mark.parametrize("options", [{}, {"stride": 2, "padding": 1, "output_padding": 1}])
+def test_transposed_is_the_gradient_of_the_plain_one(options):
+    plain = {k: v for k, v in options.items() if k != "output_padding"}
+    w = tensor(values((4, 3, 3, 3), 1))
+    x = tensor(values((2, 4, 4, 5)))
+    made = ops.conv_transpose2d(x, w, **options)
+    big = ops.zeros(tuple(made.shape), dtype=torch.float64).requires_grad_()
+    grad, = torch.autograd.grad(ops.conv2d(big, w, **plain), [big], grad_outputs=x)
+    np.testing.assert_allclose(array(made), array(grad), atol=1e-10)
+
+
+@pytest.mark.parametrize("options", [{"stride": 2}, {"groups": 2, "dilation": 2}])
+def test_gradients(options):
+    weight = (2, 2 // options.get("groups", 1), 2, 2)
+    check_gradients(lambda x, w, b: ops.conv2d(x, w, b, padding=1, **options),
+                    [(1, 2, 4, 3), weight, (2,)])
+
+
+def test_gradients_of_the_transposed():
+    check_gradients(lambda x, w, b: ops.conv_transpose1d(x, w, b, stride=2, padding=1),
+                    [(2, 2, 3), (2, 2, 3), (2,)])
+
+
+def test_padding_by_name():
+    x, w = tensor(values((1, 1, 5))), tensor(values((1, 1, 4), 1))
+    assert ops.conv1d(x, w, padding="same").shape == (1, 1, 5)
+    assert ops.conv1d(x, w, padding="valid").shape == (1, 1, 2)
+    with pytest.raises(RuntimeError, match="padding='same' is not supported for strided"):
+        ops.conv1d(x, w, padding="same", stride=2)
+
+
+def test_errors():
+    x, w = torch.zeros(1, 4, 8, 8), torch.zeros(6, 4, 3, 3)
+    with pytest.raises(RuntimeError, match=r"to have 3 channels, but got 4 channels instead"):
+        ops.conv2d(x, w[:, :3])
+    with pytest.raises(RuntimeError, match="Kernel size can't be greater than actual input size"):
+        ops.conv2d(x[..., :2, :2], w)
+    with pytest.raises(RuntimeError, match=r"Expected 3D \(unbatched\) or 4D \(batched\) input"):
+        ops.conv2d(x[0, 0], w)
+    with pytest.raises(RuntimeError, match="bias to be 1-dimensional with 6 elements"):
+        ops.conv2d(x, w, torch.zeros(5))
+    with pytest.raises(RuntimeError, match="non-positive stride is not supported"):
+        ops.conv2d(x, w, stride=0)
+    with pytest.raises(RuntimeError, match="output padding must be smaller"):
+        ops.conv_transpose2d(x, w.transpose(0, 1), output_padding=1)
+
+
+def test_nothing():
+    w = torch.zeros(6, 4, 3, 3)
+    assert ops.conv2d(torch.zeros(0, 4, 8, 8), w).shape == (0, 6, 6, 6)
+    assert ops.conv2d(torch.zeros(1, 0, 8, 8), torch.zeros(6, 0, 3, 3)).abs().sum().item() == 0

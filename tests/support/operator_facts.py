@@ -1,0 +1,140 @@
+"""Facts about an operator that can be compared between packages: see record_operators.py."""
+
+import operator_cases
+
+CODES = {"bool": "b", "uint8": "u", "int32": "i", "int64": "l", "float16": "h",
+         "bfloat16": "s", "float32": "f", "float64": "d", "complex64": "c"}
+DTYPES = ("bool", "uint8", "int64", "float16", "bfloat16", "float32", "float64")
+STRIDE_LAYOUTS = ("contiguous", "transposed", "channels_last", "sliced", "expanded")
+
+
+def attempt(one, function, case):
+    """The result, or the name of the error's class."""
+    try:
+        return operator_cases.call(one, function, case)
+    except Exception as error:  # the class is what is compared
+        return "!" + type(error).__name__
+
+
+def code(package, result):
+    """A letter for each dtype in a result."""
+    if isinstance(result, str):
+        return result
+    return "".join(CODES.get(str(t.dtype).removeprefix("torch."), "?")
+                   for t in operator_cases.tensors_in(package, result))
+
+
+def dtypes(package, one, function, device="cpu"):
+    """Result dtypes by argument dtypes, as letters."""
+    def place(case):
+        return operator_cases.map_tensors(package, case, lambda t: package.empty_strided(
+            t.shape, t.stride(), dtype=t.dtype, device=device) if device == "meta" else t)
+
+    if one.samples is not None or one.kind not in ("elementwise", "reduce"):
+        return {}
+    tensors = [p for p in one.schema.parameters if p.is_tensor and not p.optional]
+    found = {}
+    for name in DTYPES:
+        case = operator_cases.cases(one, package, name)[0]
+        found[CODES[name]] = code(package, attempt(one, function, place(case)))
+        if len(tensors) != 2:
+            continue
+        for other in DTYPES:
+            for mark, shape in (("", (3, 4)), ("0", ())):
+                make = operator_cases.Maker(package, other, domain=(1.0, 3.0))
+                second = make.tensor([True] * len(range(12 if shape else 1)), other, shape) \
+                    if other == "bool" else make(*shape)
+                mixed = (case[0], second, *case[2:])
+                found[CODES[name] + CODES[other] + mark] = code(
+                    package, attempt(one, function, place(mixed)))
+    return _grouped(found)
+
+
+def _grouped(found):
+    """{result: "space-separated keys"}: shorter than one entry a key."""
+    made = {}
+    for key, value in found.items():
+        made.setdefault(value, []).append(key)
+    return {value: " ".join(keys) for value, keys in made.items()}
+
+
+def strides(package, one, function):
+    """Strides of the results of every case in every layout; "=" marks shared memory."""
+    found = {}
+    for layout in STRIDE_LAYOUTS:
+        cases = stride_cases(one, package, layout)
+        found[layout] = [_strides(package, one, function, case) for case in cases]
+    return {k: v for k, v in found.items() if v}
+
+
+def stride_cases(one, package, layout):
+    """The record's cases; channels_last has its own, of four dimensions."""
+    if layout != "channels_last":
+        return operator_cases.cases(one, package, layout=layout) or []
+    if one.kind != "elementwise" or one.samples is not None:
+        return []
+    make = operator_cases.Maker(package, layout=layout, domain=(0.3, 0.8))
+    count = sum(p.is_tensor and not p.optional for p in one.schema.parameters)
+    return [operator_cases.filled(one, make, shapes) for shapes in
+            ([(2, 3, 4, 5)] * count, [(2, 1, 3, 1)] * count)]
+
+
+def _strides(package, one, function, case):
+    result = attempt(one, function, case)
+    if isinstance(result, str):
+        return result
+    places = {memory(t) for t in operator_cases.tensors_in(package, case)}
+    return " ".join(",".join(map(str, t.stride())) + ("=" if memory(t) in places else "")
+                    for t in operator_cases.tensors_in(package, result))
+
+
+def memory(tensor):
+    """Where a tensor's storage is."""
+    return tensor.untyped_storage().data_ptr() if tensor.numel() else id(tensor)
+
+
+def saved(package, one, function):
+    """Per case, what may not change between forward and backward: "a0" is the first tensor of
+    the arguments, "r0" the first result."""
+    found = []
+    for index in range(len(operator_cases.cases(one, package, "float64", small=True) or [])):
+        found.append(" ".join(_kept(package, one, function, index)))
+    return found if any(found) else []
+
+
+def _kept(package, one, function, index):
+    def run(change):
+        case = operator_cases.cases(one, package, "float64", small=True)[index]
+        case = operator_cases.map_tensors(package, case, lambda t: _inner(package, t))
+        results = operator_cases.tensors_in(package, operator_cases.call(one, function, case))
+        places = {f"a{k}": t for k, t in enumerate(operator_cases.tensors_in(package, case))}
+        places |= {f"r{k}": t for k, t in enumerate(results)}
+        if change is None:
+            return list(places)
+        with package.no_grad():
+            places[change].zero_()
+        total = sum(r.sum() for r in results if r.requires_grad)
+        total.backward()
+        return None
+
+    try:
+        names = run(None)
+    except Exception as error:
+        return ["!" + type(error).__name__]
+    kept = []
+    for name in names:
+        try:
+            run(name)
+        except Exception as error:  # the wording is tests/autograd's matter
+            if "modified by an inplace" in str(error):
+                kept.append(name)
+            elif name == names[0]:
+                return ["-"]
+    return kept
+
+
+def _inner(package, tensor):
+    """A tensor that is no leaf, so that it may be written to."""
+    if tensor.dtype != package.float64:
+        return tensor.clone()
+    return tensor.clone().requires_grad_().clone()
