@@ -208,8 +208,8 @@ def _inputs(name: str, in_dims: Any, args: tuple[Any, ...]
     settled = [_checked_dim(name, in_dims, x, d) for x, d in zip(leaves, dims, strict=True)]
     sizes = [x.shape[d] for x, d in zip(leaves, settled, strict=True) if d is not None]
     if not sizes:
-        raise ValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): at least one input must "
-                         "have a batch dimension")
+        raise ValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): at least one input "
+                         "must have a batch dimension")
     if any(s != sizes[0] for s in sizes):
         raise ValueError("vmap: Expected all tensors to have the same size in the mapped "
                          f"dimension, got sizes {sizes} for the mapped dimension")
