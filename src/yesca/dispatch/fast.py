@@ -221,11 +221,12 @@ class _Fast:
         if plan.inplace and len(plan.results) != 1:
             return nothing
         slots = plan.operands + len(plan.results) + len(plan.temporaries)
-        if (plan.meta or len(plan.views) > 1 or slots >= SLOTS
+        if (plan.meta or plan.host or len(plan.views) > 1 or slots >= SLOTS
                 or plan.record.schema.results == 0
                 or len(plan.results) > RESULTS
                 or plan.operands > OPERANDS or plan.checks > 8
-                or any(len(one.words) > WORDS for one in plan.launches)):
+                or any(len(one.words) > WORDS for one in plan.launches)
+                or any(n[2] not in "ifs" for one in plan.launches for n in one.numbers)):
             return nothing
         if plan.view is not None and \
                 plan.view[0].dtype.itemsize != plan.operand_spec(0).dtype.itemsize:
