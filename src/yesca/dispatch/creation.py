@@ -54,6 +54,9 @@ def make(made: Spec) -> Any:
 
 def _finished(tensor: Any, requires_grad: bool) -> Any:
     if requires_grad:
+        if not (tensor._spec.dtype.is_floating_point or tensor._spec.dtype.is_complex):
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients")
         tensor.requires_grad_(True)
     return tensor
 

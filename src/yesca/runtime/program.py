@@ -21,6 +21,8 @@ from . import folding, kernels, variants
 from .plan import HostStep, Launch, Plan, number_word
 
 NO_ERROR = -(1 << 63)  # the one value that a failed check cannot report: its cell stays 0
+#: Slots below are operands; then come results, temporaries and error cells.
+_KIND = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ class Program:
             return target
         made = conjugated(made, False)
         self.results.append(made)
-        return Ref(1000 + len(self.results) - 1, made)
+        return Ref(_KIND + len(self.results) - 1, made)
 
     def _check_inplace(self, target: Ref, made: Spec) -> None:
         if not dtypes.can_cast(made.dtype, target.spec.dtype):
@@ -141,7 +143,7 @@ class Program:
         """Memory for the time of the call."""
         made = spec(dtype, tuple(shape), None, self.device)
         self.temporaries.append(made.nbytes)
-        return Ref(2000 + len(self.temporaries) - 1, made)
+        return Ref(2 * _KIND + len(self.temporaries) - 1, made)
 
     def writes(self, operand: Ref) -> Ref:
         """An operand that stages write as well: counts as an in-place write of it."""
@@ -380,7 +382,7 @@ class Program:
         self._slots, self._checks = [], []
         refs, stores = self._stored(body, inputs, outputs)
         for holds, value, fail in self._checks:
-            cell = Ref(3000 + len(self.raisers), spec(int64, (), None, CPU), row=True)
+            cell = Ref(3 * _KIND + len(self.raisers), spec(int64, (), None, CPU), row=True)
             self.raisers.append(fail)
             refs.append(cell)
             stores.append(Store(len(refs) - 1, ir.cast(value, int64) ^ NO_ERROR, None, ~holds))
@@ -502,14 +504,15 @@ class Program:
     def finish(self) -> Plan:
         """Number the slots: operands, results, temporaries, error cell."""
         results = 1 if self.inplace_target is not None else len(self.results)
-        base = {1: self.operands, 2: self.operands + results,
+        base = {0: 0, 1: self.operands, 2: self.operands + results,
                 3: self.operands + results + len(self.temporaries)}
 
         def slot(s: int) -> int:
-            return s if s < 1000 else base[s // 1000] + (s % 1000 if s < 3000 else 0)
+            kind, number = divmod(s, _KIND)
+            return base[kind] + (number if kind < 3 else 0)
 
         launches = tuple(
-            Launch(address, words, tuple((w, slot(s), b + (8 * (s % 1000) if s >= 3000 else 0))
+            Launch(address, words, tuple((w, slot(s), b + (8 * (s % _KIND) if s >= 3 * _KIND else 0))
                                          for w, s, b in pointers), numbers, total, grain, name)
             for address, words, pointers, numbers, total, grain, name in self._pending)
         plan = Plan(self.record, self.values, self.operands, tuple(self.results),
