@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from . import _legacy_methods, _view_writes
 from .core.devices import CPU, resolve
 from .core.dtypes import BY_NAME, DType, get_default_dtype
 from .core.spec import spec
@@ -302,6 +303,8 @@ def install(cls: Any) -> None:
     cls.where = lambda self, condition, other: OPERATORS.where(condition, self, other)
     cls.resize_as_ = lambda self, other: _resize_(self, other._spec.shape)
     cls.__hash__ = lambda self: id(self)
+    _view_writes.install(cls)
+    _legacy_methods.install(cls)
 
 
 #: Python operators, and methods, whose builtins are made at start-up: (attribute, record).

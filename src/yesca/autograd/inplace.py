@@ -111,7 +111,7 @@ def rebase(target: Any, node: Node, port: int = 0, position: int = 0) -> None:
     base = extra.base if extra is not None else None
     if base is None:
         if extra is not None and extra.retain:
-            _move_retained(target, node, port)
+            move_retained(target, node, port)
         target._node, target._output_nr, target._requires_grad = node, port, True
         return
     joined = base._requires_grad
@@ -127,7 +127,7 @@ def rebase(target: Any, node: Node, port: int = 0, position: int = 0) -> None:
     regenerate(target)
 
 
-def _move_retained(target: Any, node: Node, port: int) -> None:
+def move_retained(target: Any, node: Node, port: int) -> None:
     """`retain_grad` speaks of the tensor, so it goes along to the new node."""
     reference = target._node.extra.retained.pop(target._output_nr)
     retained = node.extra.retained

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..core import registry
@@ -411,61 +410,6 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0,
     return _finished(made, requires_grad)
 
 
-# ---- sequences -------------------------------------------------------------------------------
-
-def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None,
-           dtype: DType | None = None, layout: Any = None, device: Any = None,
-           requires_grad: bool = False, pin_memory: bool = False) -> Any:
-    """start, start + step, ... below end."""
-    from .call import OPERATORS
-
-    if end is None:
-        start, end = 0, start
-    start, end, step = (v.item() if isinstance(v, TensorBase) else v for v in (start, end, step))
-    if dtype is None:
-        floats = any(isinstance(v, float) for v in (start, end, step))
-        dtype = get_default_dtype() if floats else int64
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if not (math.isfinite(start) and math.isfinite(end)):
-        raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    size = math.ceil((end - start) / step)
-    made = make(spec(dtype, (size,), None, resolve(device)))
-    OPERATORS.ramp_(made, start, step)
-    if out is not None:
-        return out.resize_(made.shape).copy_(made)
-    return _finished(made, requires_grad)
-
-
-def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: DType | None = None,
-             layout: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    """`steps` evenly spaced values from start to end."""
-    from .call import OPERATORS
-
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
-    start, end = (v.item() if isinstance(v, TensorBase) else v for v in (start, end))
-    made = make(spec(dtype or get_default_dtype(), (steps,), None, resolve(device)))
-    OPERATORS.line_(made, start, end)
-    if out is not None:
-        return out.resize_(made.shape).copy_(made)
-    return _finished(made, requires_grad)
-
-
-def eye(n: int, m: int | None = None, *, out: Any = None, dtype: DType | None = None,
-        layout: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    """Ones on the diagonal."""
-    from .call import OPERATORS
-
-    made = zeros(n, n if m is None else m, dtype=dtype, device=device)
-    OPERATORS.fill_(OPERATORS.diagonal(made), 1)
-    if out is not None:
-        return out.resize_(made.shape).copy_(made)
-    return _finished(made, requires_grad)
-
-
 def tensor_from_storage(storage: UntypedStorage, dtype: DType, storage_offset: int, size: Any,
                         stride: Any, requires_grad: bool = False) -> Any:
     """A tensor over a storage; refuses a view that does not fit into it."""
@@ -483,8 +427,7 @@ def tensor_from_storage(storage: UntypedStorage, dtype: DType, storage_offset: i
 FUNCTIONS = {
     f.__name__: f for f in (
         empty, full, zeros, ones, empty_strided, empty_like, zeros_like, ones_like, full_like,
-        tensor, as_tensor, from_numpy, frombuffer, arange, linspace, eye, is_tensor, is_like,
-        clone_like, scalar_tensor)
+        tensor, as_tensor, from_numpy, frombuffer, is_tensor, is_like, clone_like, scalar_tensor)
 }
 FUNCTIONS["asarray"] = as_tensor
 FUNCTIONS["_tensor_from_storage"] = tensor_from_storage

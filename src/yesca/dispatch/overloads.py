@@ -58,6 +58,8 @@ TYPES = {
                  "cummax", "cummin")
 }
 TYPES.update((name, named_result(name, fields)) for name, fields in DECOMPOSITIONS.items())
+TYPES["aminmax"] = named_result("aminmax", ("min", "max"))
+TYPES["frexp"] = named_result("frexp", ("mantissa", "exponent"))
 TYPES["histogram"] = named_result("histogram", ("hist", "bin_edges"))
 
 
