@@ -273,7 +273,10 @@ def install(cls: Any) -> None:
         setattr(cls, f"__{name}__", _bitwise(name))
         setattr(cls, f"__r{name}__", _bitwise(name))
         setattr(cls, f"__i{name}__", _inplace(f"bitwise_{name}"))
-    cls.__lshift__, cls.__rshift__ = _bitwise("left_shift"), _bitwise("right_shift")
+    for name, record_name in (("lshift", "left_shift"), ("rshift", "right_shift")):
+        setattr(cls, f"__{name}__", _bitwise(record_name))
+        setattr(cls, f"__r{name}__", _bitwise(record_name, swap=True))
+        setattr(cls, f"__i{name}__", _inplace(f"bitwise_{record_name}"))
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(cls, f"__{name}__", _compare(name))
     cls.__neg__, cls.__pos__, cls.__abs__ = _unary("neg"), _unary("positive"), _unary("abs")

@@ -78,14 +78,14 @@ class CopySlices(OwnNode):
         grad = grads[0]
         if not OPERATORS.is_like(grad, base):
             grad = OPERATORS.copy_like(grad, tuple(base.shape), tuple(base.strides))
-        part = OPERATORS.as_strided_view(grad, size, stride, offset)
+        part = OPERATORS.as_strided(grad, size, stride, grad._offset + offset)
         inside = list(self._inner.apply([OPERATORS.clone(part)]))
         own = inside.pop(self._position)
         if self._edges[0] is None:
             return [None, *inside]
         if own is None:
             own = OPERATORS.zeros_like(part)
-        return [OPERATORS.as_strided_scatter(grad, own, size, stride, offset), *inside]
+        return [OPERATORS.strided_scatter(grad, own, size, stride, offset), *inside]
 
 
 def identity_node(leaf: Any) -> Node:

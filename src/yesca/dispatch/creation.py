@@ -66,12 +66,12 @@ def _checked_layout(layout: Any, pin_memory: bool) -> None:
                            "pin_memory=True needs one")
 
 
-def empty(*size: Any, out: Any = None, dtype: DType | None = None, layout: Any = None,
-          device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
-          memory_format: Any = None, names: Any = None) -> Any:
+def empty(*sizes: Any, size: Any = None, out: Any = None, dtype: DType | None = None,
+          layout: Any = None, device: Any = None, requires_grad: bool = False,
+          pin_memory: bool = False, memory_format: Any = None, names: Any = None) -> Any:
     """An uninitialised tensor."""
     _checked_layout(layout, pin_memory)
-    shape = sizes_of(size, "empty")
+    shape = sizes_of(sizes if size is None else (tuple(size),), "empty")
     if out is not None:
         return out.resize_(shape)
     place = resolve(device)
@@ -120,18 +120,20 @@ def fill_(tensor: Any, value: Any) -> Any:
     return OPERATORS.fill_(tensor, value)
 
 
-def zeros(*size: Any, out: Any = None, dtype: DType | None = None, layout: Any = None,
-          device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
-          names: Any = None) -> Any:
+def zeros(*sizes: Any, size: Any = None, out: Any = None, dtype: DType | None = None,
+          layout: Any = None, device: Any = None, requires_grad: bool = False,
+          pin_memory: bool = False, names: Any = None) -> Any:
     """Zeros."""
-    return _filled(size, 0, out, dtype, layout, device, pin_memory, requires_grad, "zeros")
+    return _filled(sizes if size is None else (tuple(size),), 0, out, dtype, layout, device,
+                   pin_memory, requires_grad, "zeros")
 
 
-def ones(*size: Any, out: Any = None, dtype: DType | None = None, layout: Any = None,
-         device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
-         names: Any = None) -> Any:
+def ones(*sizes: Any, size: Any = None, out: Any = None, dtype: DType | None = None,
+         layout: Any = None, device: Any = None, requires_grad: bool = False,
+         pin_memory: bool = False, names: Any = None) -> Any:
     """Ones."""
-    return _filled(size, 1, out, dtype, layout, device, pin_memory, requires_grad, "ones")
+    return _filled(sizes if size is None else (tuple(size),), 1, out, dtype, layout, device,
+                   pin_memory, requires_grad, "ones")
 
 
 def empty_strided(size: Any, stride: Any, *, dtype: DType | None = None, layout: Any = None,

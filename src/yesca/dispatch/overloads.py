@@ -77,7 +77,7 @@ def _extreme(name: str) -> Any:
             other, args = args[0], args[1:]
         elif args:
             dim, args = args[0], args[1:]
-        keepdim = args[0] if args else kwargs.pop("keepdim", False)
+        keepdim = args[0] if args else kwargs.pop("keepdim", kwargs.pop("keepdims", False))
         if kwargs:
             raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(kwargs))!r}")
         if other is not None:

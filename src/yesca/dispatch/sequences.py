@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.devices import resolve
 from ..core.dtypes import (
-    COMPLEX, DType, default_for, float64, get_default_dtype, int64,
+    COMPLEX, INTEGRAL, DType, default_for, float64, get_default_dtype, int64,
 )
 from ..core.spec import spec
 from ..core.tensor_base import TensorBase
@@ -33,6 +33,8 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None,
     if dtype is None:
         floats = any(isinstance(v, float) for v in (start, end, step))
         dtype = get_default_dtype() if floats else int64
+    if dtype is int64:  # counted in integers throughout
+        start, end, step = int(start), int(end), int(step)
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
@@ -41,6 +43,8 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None,
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     size = math.ceil((end - start) / step)
     made = make(spec(dtype, (size,), None, resolve(device)))
+    if dtype.category <= INTEGRAL:
+        start, step = int(start), int(step)
     OPERATORS.ramp_(made, start, step)
     return _delivered(made, out, requires_grad)
 

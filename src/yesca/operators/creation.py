@@ -38,7 +38,7 @@ def _line(p: Any, self: Any, start: Any, end: Any) -> None:
         step = (high - low) / p.fixed(max(count - 1, 1), float64)
         place = cast(coord("point"), float64)
         back = p.fixed(count - 1, float64) - place
-        near = place < p.fixed(count // 2, float64)
+        near = place < p.fixed(max(count // 2, 1), float64)
         made = where(near, fma(step, place, low), fma(-step, back, high))
         return cast(made, self.spec.dtype)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.dtypes import (
-    FLOATING, SCALAR_NAMES, DType, bfloat16, bool_, complex128, float16, float32, float64, int16,
-    int32, int64,
+    FLOATING, INTEGRAL, SCALAR_NAMES, DType, bfloat16, bool_, complex128, float16, float32, float64,
+    int16, int32, int64,
 )
 from ..loops.ir import Expr, bitcast, cast, const
-from ..loops.scalar import exp2, where
+from ..loops.scalar import absolute, exp2, trunc, where
 from .arithmetic import no_derivative
 from .kinds import composite, elementwise
 
@@ -42,11 +42,15 @@ elementwise("next_bits(Tensor self, Tensor other, int infinity) -> Tensor", _nex
             doc="The next float's bits on the way from self to other, both given as bits.")
 
 
-def _nextafter(ops: Any, self: Any, other: Any) -> Any:
-    for position, value in enumerate((self, other)):
+def _check_tensors(ops: Any, name: str, *values: Any) -> None:
+    for position, value in enumerate(values):
         if not ops.is_tensor(value):
-            raise TypeError(f"nextafter(): argument '{('input', 'other')[position]}' (position "
+            raise TypeError(f"{name}(): argument '{('input', 'other')[position]}' (position "
                             f"{position + 1}) must be Tensor, not {type(value).__name__}")
+
+
+def _nextafter(ops: Any, self: Any, other: Any) -> Any:
+    _check_tensors(ops, "nextafter", self, other)
     dtype = ops.result_type(self, other)
     if dtype not in _BITS:
         raise NotImplementedError(
@@ -54,7 +58,18 @@ def _nextafter(ops: Any, self: Any, other: Any) -> Any:
     bits, infinity = _BITS[dtype]
     mine, theirs = (ops.view(ops.to_dtype(v.detach(), dtype) if v.dtype is not dtype
                              else v.detach(), (bits,)) for v in (self, other))
-    return ops.view(ops.next_bits(mine, theirs, infinity), (dtype,))
+    made = ops.view(ops.next_bits(mine, theirs, infinity), (dtype,))
+    if self.requires_grad or other.requires_grad:
+        return ops.stepped(self, other, made)
+    return made
+
+
+elementwise("stepped(Tensor self, Tensor other, Tensor made) -> Tensor", lambda x, y, made: made,
+            takes="f", numbers=(), method=False, inplace=False, out=False,
+            node_name="NextafterBackward0",
+            backward={"self": lambda grad, self, other: where(self.eq(other), 0.0, grad),
+                      "other": lambda grad: 0},
+            doc="The neighbours `made` with their slopes: 1 where they differ from other.")
 
 
 composite("nextafter(Tensor self, Tensor other) -> Tensor", _nextafter, inplace=True, out=True,
@@ -99,10 +114,25 @@ composite("frexp(Tensor self) -> (Tensor, Tensor)",
           out=True, doc="mantissa and exponent: self = mantissa * 2 ** exponent.")
 
 
+def _scaled(x: Expr, power: Expr) -> Expr:
+    """In three steps, so that no power of two overflows where the result does not."""
+    third = trunc(power * (1.0 / 3.0))
+    step = exp2(third)
+    made = x * step * step * exp2(power - third * 2.0)
+    return where(x.eq(0) | ~(absolute(x) < float("inf")), x, made)
+
+
+elementwise("ldexp_whole(Tensor self, Tensor other) -> Tensor", _scaled, takes="f", method=False,
+            inplace=False, out=False, numbers=(), node_name="LdexpBackward0",
+            samples=lambda make: [(make(5), make.integers(5, low=-3, high=4))],
+            backward={"self": lambda grad, other: _scaled(grad, other)},
+            doc="self * 2 ** other for integers `other`, exactly rounded once.")
+
+
 def _ldexp(ops: Any, self: Any, other: Any) -> Any:
-    if not ops.is_tensor(other):
-        raise TypeError(f"ldexp(): argument 'other' (position 2) must be Tensor, not "
-                        f"{type(other).__name__}")
+    _check_tensors(ops, "ldexp", self, other)
+    if other.dtype.category <= INTEGRAL and self.dtype.is_floating_point:
+        return ops.ldexp_whole(self, other)
     return ops.mul(self, ops.pow(2.0, other))
 
 
@@ -115,6 +145,9 @@ composite("ldexp(Tensor self, Tensor other) -> Tensor", _ldexp, inplace=True, ou
 
 def _float_power(ops: Any, self: Any, exponent: Any) -> Any:
     both = (self, exponent)
+    if not (ops.is_tensor(self) or ops.is_tensor(exponent)):
+        raise TypeError("float_power(): argument 'exponent' (position 2) must be Tensor, not "
+                        f"{type(exponent).__name__}")
     wide = complex128 if any(v.dtype.is_complex if ops.is_tensor(v) else isinstance(v, complex)
                              for v in both) else float64
     base, power = (v if not ops.is_tensor(v) or v.dtype is wide else ops.to_dtype(v, wide)

@@ -9,7 +9,9 @@ from ..core.spec import spec
 from ..core.views import wrap_dim
 from ..loops import ir
 from ..loops.ir import cast
-from ..loops.scalar import absolute, exp, log1p, maximum, minimum, where
+from ..loops.scalar import (
+    absolute, exp, is_complex, log, log1p, maximum, minimum, real, where,
+)
 from .kinds import compute_dtype, rows
 from .reduction import along
 
@@ -90,15 +92,24 @@ rows("cumprod(Tensor self, int dim, *, dtype? dtype=None) -> Tensor", _running("
 
 def _soft_sum(x: Any, y: Any) -> Any:
     """log(e ** x + e ** y); equal infinities give themselves."""
+    if is_complex(x):
+        return _complex_soft_sum(x, y)
     top, low = maximum(x, y), minimum(x, y)
     same = x.eq(y) & absolute(x).eq(float("inf"))
     return where(same, x, top + log1p(exp(low - top)))
 
 
+def _complex_soft_sum(x: Any, y: Any) -> Any:
+    top = maximum(real(x), real(y))
+    empty = top.eq(float("-inf"))
+    top = where(empty, 0.0, top)
+    return where(empty, x, log(exp(x - top) + exp(y - top)) + top)
+
+
 def _running_log(p: Any, self: Any, dim: int) -> None:
     """Each pass joins spans twice as long, so that no term is lost beside a larger later one."""
     dtype = self.spec.dtype
-    if dtype.category != FLOATING:
+    if dtype.category < FLOATING:
         raise NotImplementedError(
             f"\"logcumsumexp_out_cpu\" not implemented for '{p.scalar_name(dtype)}'")
     made = p.result(spec(dtype, self.spec.shape, None, p.device))
@@ -107,7 +118,8 @@ def _running_log(p: Any, self: Any, dim: int) -> None:
     _doubling(p, x, out, size, _soft_sum)
 
 
-rows("logcumsumexp(Tensor self, int dim) -> Tensor", _running_log, out=True, autocast="float32",
+rows("logcumsumexp(Tensor self, int dim) -> Tensor", _running_log, out=True, takes="fc",
+     autocast="float32",
      backward={"self": lambda ops, grad, self, result, dim: _log_back(
          ops, grad, self, result, dim)},
      doc="log(cumsum(exp(self))) along dim without overflow.")
@@ -117,6 +129,10 @@ def _log_back(ops: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
     """grad_j e^(x_i - result_j) summed over j >= i, for positive and negative gradients apart."""
     if self.dim() == 0:
         return grad
+    if self.dtype.is_complex:
+        turned = ops.flip(ops.sub(ops.log(grad), ops.conj(result)), (dim,))
+        later = ops.flip(ops.logcumsumexp(turned, dim), (dim,))
+        return ops.exp(ops.add(later, ops.conj(self)))
 
     def part(sign: float) -> Any:
         sized = ops.where(ops.gt(ops.mul(grad, sign), 0), ops.log(ops.mul(grad, sign)),

@@ -213,8 +213,8 @@ def _renorm(ops: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     wide = compute_dtype(self.dtype)
     norm = ops.linalg_vector_norm(self, p, others, True, dtype=None if wide is self.dtype
                                   else float32)
-    factor = ops.where(ops.gt(norm, maxnorm), ops.div(maxnorm, ops.add(norm, 1e-7)),
-                       ops.ones_like(norm))
+    factor = ops.where(ops.gt(norm, maxnorm), ops.div(
+        ops.scalar_tensor(float(maxnorm), norm), ops.add(norm, 1e-7)), ops.ones_like(norm))
     return ops.mul(self, factor if factor.dtype is self.dtype or self.dtype.is_complex
                    else ops.to_dtype(factor, self.dtype))
 
