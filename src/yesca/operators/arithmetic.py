@@ -163,7 +163,13 @@ def _negated(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
 
 neg = elementwise("neg(Tensor self) -> Tensor", lambda x: -x, dtype=_negated,
                   aliases=("negative",), backward={"self": lambda grad: -grad}, doc="-self.")
-positive = composite("positive(Tensor self) -> Tensor", lambda ops, self: self)
+def _positive(ops: Any, self: Any) -> Any:
+    if self.dtype is bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return self
+
+
+positive = composite("positive(Tensor self) -> Tensor", _positive, doc="self.")
 
 
 def sign_of(x: Expr) -> Expr:
@@ -382,9 +388,15 @@ def _inside(self: Expr, low: Any, high: Any) -> Expr | None:
     return held
 
 
+def _clamp_rule(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
+    if promoted is bool_ and None not in values:
+        raise NotImplementedError('"clamp_cpu" not implemented for \'Bool\'')
+    return promoted, promoted
+
+
 clamp = elementwise(
     "clamp(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", _clamped,
-    numbers=("min", "max"), takes="if", kernel="clamp_scalar_cpu",
+    numbers=("min", "max"), dtype=_clamp_rule,
     samples=lambda make: [(make(3, 4), -1, 1), (make(3, 4), None, 1), (make(3), make(3)),
                           (make(2, 3), make(3, high=0), make(2, 1, low=0)), (make(0, 2), 1)],
     aliases=("clip",),
