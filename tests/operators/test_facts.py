@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import operator_cases
 import operator_facts
 import pytest
 

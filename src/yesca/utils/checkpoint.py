@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ContextManager
+from contextlib import AbstractContextManager
+from typing import Any
 
 from .._tensor import Tensor
 from ..autograd import calls
@@ -47,7 +48,7 @@ class DefaultDeviceType:
         return DefaultDeviceType._type
 
 
-def noop_context_fn() -> tuple[ContextManager[None], ContextManager[None]]:
+def noop_context_fn() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
     """Two contexts, for the first and the second run, that do nothing."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
