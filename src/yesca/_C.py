@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from .base.errors import LinAlgError as _LinAlgError  # noqa: F401
+
 _FROM_PACKAGE = frozenset(
     "Generator default_generator Size device dtype layout memory_format finfo iinfo "
     "get_default_dtype get_num_threads set_num_threads get_num_interop_threads "

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NoReturn
 
+from .naming import public_module
+
 CUDA_MISSING = "Torch not compiled with CUDA enabled"
+
+
+class LinAlgError(RuntimeError):
+    """A factorisation or solver failed on the values it got (`torch.linalg.LinAlgError`)."""
+
+
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+LinAlgError.__module__ = public_module("torch._C")
 
 
 def type_name(value: object) -> str:

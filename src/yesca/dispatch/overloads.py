@@ -40,11 +40,24 @@ def _rebuild(name: str, values: tuple[Any, ...]) -> Any:
     return TYPES[name](values)
 
 
+#: Factorisations and solvers: the names of their results.
+DECOMPOSITIONS = {
+    "linalg_qr": ("Q", "R"), "qr": ("Q", "R"), "geqrf": ("a", "tau"),
+    "linalg_svd": ("U", "S", "Vh"), "svd": ("U", "S", "V"),
+    "linalg_eigh": ("eigenvalues", "eigenvectors"), "linalg_eig": ("eigenvalues", "eigenvectors"),
+    "linalg_cholesky_ex": ("L", "info"), "linalg_inv_ex": ("inverse", "info"),
+    "linalg_lu": ("P", "L", "U"), "lu_unpack": ("P", "L", "U"),
+    "linalg_lu_factor": ("LU", "pivots"), "linalg_lu_factor_ex": ("LU", "pivots", "info"),
+    "linalg_solve_ex": ("result", "info"), "triangular_solve": ("solution", "cloned_coefficient"),
+    "linalg_lstsq": ("solution", "residuals", "rank", "singular_values"),
+    "linalg_slogdet": ("sign", "logabsdet"), "slogdet": ("sign", "logabsdet"),
+}
 TYPES = {
     name: named_result(name, ("values", "indices"))
     for name in ("max", "min", "sort", "topk", "median", "nanmedian", "mode", "kthvalue",
                  "cummax", "cummin")
 }
+TYPES.update((name, named_result(name, fields)) for name, fields in DECOMPOSITIONS.items())
 TYPES["histogram"] = named_result("histogram", ("hist", "bin_edges"))
 
 

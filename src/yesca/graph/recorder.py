@@ -72,7 +72,7 @@ class Recorder:
         """Record a call; gives the storages of its results, or None if it has to run at once."""
         with self.lock:
             alone = plan.checks and not self.tape.storages  # it would run at once
-            if alone or not self._recordable(tensors, scalars):
+            if alone or plan.host or not self._recordable(tensors, scalars):
                 return None
             if self.tape.full():
                 self.flush()

@@ -1,36 +1,57 @@
-"""Where each family of operators lives; a family is imported when one of its names is needed."""
+"""Families of operators: every module of this folder that declares records.
+
+A family is imported when one of its names is asked for. Which one that is stands in its source, as
+the beginning of a schema; names that are made in a loop are found by importing what is left.
+"""
 
 from __future__ import annotations
 
 import importlib
+import re
+from functools import cache
+from pathlib import Path
 
-FAMILIES = (
-    "arithmetic", "transcendental", "comparison", "activation", "reduction", "moments",
-    "norms", "scans", "views", "copying",
-    "creation", "indexing", "slicing", "gathering", "products", "contraction", "matrix_chains",
-    "attending", "softmax_family", "normalisation", "batch_statistics", "joining", "rearranging",
-    "sorting", "searching", "quantiles", "view_copies", "bags", "optimizers", "losses",
-    "classification", "class_probabilities", "adding_products", "convolution", "pooling",
-    "adaptive_pooling", "resampling", "patches",
-)
-_loaded: list[str] = []
+#: Modules of this folder that declare no operators.
+HELPERS = ("__init__", "derivatives", "families", "kinds", "record", "schema")
+_FOLDER = Path(__file__).parent
+_SCHEMA = re.compile(rb'"(\w+)\((?=Tensor|any |int|Scalar)')
+_loaded: set[str] = set()
+
+
+@cache
+def all_families() -> tuple[str, ...]:
+    """The names of the modules, in alphabetical order."""
+    return tuple(sorted(f.stem for f in _FOLDER.glob("*.py") if f.stem not in HELPERS))
+
+
+@cache
+def _index() -> dict[str, str]:
+    """Operator name -> family, as far as sources say it."""
+    found: dict[str, str] = {}
+    for family in all_families():
+        for name in _SCHEMA.findall((_FOLDER / f"{family}.py").read_bytes()):
+            found.setdefault(name.decode(), family)
+    return found
+
+
+def _import(family: str) -> None:
+    if family not in _loaded:
+        _loaded.add(family)
+        importlib.import_module(f".{family}", __package__)
 
 
 def load(name: str) -> None:
-    """Import the families until one declares `name`."""
+    """Import the family that declares `name`, or all of them where no source names it."""
     from .record import ALIASES, RECORDS
 
-    for family in FAMILIES:
-        if family not in _loaded:
-            _loaded.append(family)
-            importlib.import_module(f".{family}", __package__)
-            if name in RECORDS or name in ALIASES:
-                return
+    family = _index().get(name)
+    if family is not None:
+        _import(family)
+    if name not in RECORDS and name not in ALIASES:
+        load_all()
 
 
 def load_all() -> None:
     """Import every family (tests and the documentation want them all)."""
-    for family in FAMILIES:
-        if family not in _loaded:
-            _loaded.append(family)
-            importlib.import_module(f".{family}", __package__)
+    for family in all_families():
+        _import(family)

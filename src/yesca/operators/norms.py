@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..loops.scalar import sqrt
-from .kinds import composite, reduction
+from ..core.spec import spec
+from ..loops.ir import Expr, cast, const
+from ..loops.scalar import absolute, power, sqrt
+from .kinds import compute_dtype, composite, reduced_dims, reduced_shape, reduction, rows
 from .reduction import spread
 
 
@@ -18,24 +20,54 @@ _two = reduction("norm2(Tensor self, any? dim=None, bool keepdim=False) -> Tenso
                          dim, keepdim))})
 
 
+def _power(p: Any, self: Any, ord: float, dim: Any, keepdim: bool) -> None:
+    dims = reduced_dims(dim, self.spec.ndim) if self.spec.ndim else ()
+    shape = reduced_shape(tuple(self.spec.shape), dims, keepdim)
+    wide = compute_dtype(self.spec.dtype)
+
+    def final(total: Expr) -> Expr:
+        order = p.argument(1, wide)
+        return power(total, const(1, wide) / order)
+
+    p.reduce("sum", lambda x: power(absolute(cast(x, wide)), p.argument(1, wide)), final, self,
+             dims, p.result(spec(self.spec.dtype, shape, None, p.device)))
+
+
+def _power_back(ops: Any, grad: Any, self: Any, result: Any, ord: float, dim: Any, keepdim: bool
+                ) -> Any:
+    """sign(x) (|x| / norm)^(ord - 1); 0 where x or the norm is."""
+    shape = tuple(self.shape)
+    length = spread(ops, result, shape, dim, keepdim)
+    still = ops.logical_or(ops.eq(self, 0), ops.eq(length, 0))
+    ratio = ops.where(still, 1.0, ops.div(ops.abs(self), ops.where(still, 1.0, length)))
+    slope = ops.where(still, 0.0, ops.mul(ops.sign(self), ops.pow(ratio, ord - 1)))
+    return ops.mul(spread(ops, grad, shape, dim, keepdim), slope)
+
+
+rows("norm_power(Tensor self, float ord, any? dim=None, bool keepdim=False) -> Tensor", _power,
+     method=False, node_name="LinalgVectorNormBackward0", backward={"self": _power_back})
+
+
 def vector_norm(ops: Any, self: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
     """The `ord`-norm of the elements over dim."""
     if ord == 2:
         return ops.norm2(self, dim, keepdim)
+    if ord not in (0, 1, float("inf"), float("-inf")):
+        return ops.norm_power(self, float(ord), dim, keepdim)
     size = ops.abs(self)
     if ord == 1:
         return ops.sum(size, dim, keepdim)
     if ord == 0:
         return ops.sum(ops.to_dtype(ops.ne(self, 0), self.dtype), dim, keepdim)
-    if ord in (float("inf"), float("-inf")):
-        dims = () if dim is None else dim
-        return ops.amax(size, dims, keepdim) if ord > 0 else ops.amin(size, dims, keepdim)
-    return ops.pow(ops.sum(ops.pow(size, ord), dim, keepdim), 1.0 / ord)
+    dims = () if dim is None else dim
+    return ops.amax(size, dims, keepdim) if ord > 0 else ops.amin(size, dims, keepdim)
 
 
 def _norm(ops: Any, self: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if dtype is not None:
         self = ops.to_dtype(self, dtype)
+    if p == "nuc":
+        return ops.linalg_matrix_norm(self, "nuc", (-2, -1) if dim is None else dim, keepdim)
     if not self.dtype.is_floating_point:
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as "
                            f"input. Got {p and self.dtype}")

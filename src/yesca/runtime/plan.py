@@ -28,7 +28,8 @@ class Launch:
     """One stage of a plan's launch: a machine function over [0, total) in chunks of `grain`.
 
     pointers: (word, slot, bytes beyond the tensor's first element)
-    numbers:  (word, position of the argument, "f" float64, "s" float32 or "i" integer)
+    numbers:  (word, position of the argument, "f" float64, "s" float32 or "i" integer; "real" and
+              "imag": a part of a complex number as float64)
     """
 
     address: int
@@ -37,6 +38,20 @@ class Launch:
     numbers: tuple[tuple[int, int, str], ...]
     total: int
     grain: int
+    name: str
+
+
+@dataclass(frozen=True)
+class HostStep:
+    """A step that is no machine code: a function of NumPy arrays over the call's tensors.
+
+    operands: (slot, bytes beyond the tensor's first element, how it is seen)
+    numbers:  positions of run-time numbers that follow the arrays
+    """
+
+    function: Any
+    operands: tuple[tuple[int, int, Spec], ...]
+    numbers: tuple[int, ...]
     name: str
 
 
@@ -70,6 +85,7 @@ class Plan:
     steps: dict[int, Any] = field(default_factory=dict)  # derivative by mask of wanted operands
     native: Any = None  # objects that the builtin's form of this plan refers to
     writes: tuple[int, ...] = ()  # operands that the stages write as well (running statistics)
+    host: tuple[HostStep, ...] = ()  # run after the launches, one after the other
 
     def saves(self, wanted: int) -> tuple[tuple[bool, int], ...]:
         """What the tape keeps when the operands in the bit mask `wanted` need gradients.
@@ -123,6 +139,8 @@ def new_storage(nbytes: int) -> UntypedStorage:
 
 def number_word(value: Any, kind: str) -> int:
     """A run-time number as the 64 bits that a kernel reads."""
+    if kind in ("real", "imag"):
+        value, kind = getattr(value, kind), "f"
     if kind == "f":
         return int(struct.unpack("q", struct.pack("d", value))[0])
     if kind == "s":
@@ -145,20 +163,32 @@ def run(plan: Plan, tensors: list[Any], arguments: tuple[Any, ...], launch: Any)
     cell = array("q", bytes(8 * plan.checks)) if plan.checks else None
     if cell is not None:
         places.append(cell.buffer_info()[0])
-    if plan.launches:
-        if settings.DEBUG.get():
-            _timed(plan, places, arguments, launch)
-        else:
-            _launch(plan.launches, places, arguments, launch)
+    if plan.launches or plan.host:
+        run_steps = _timed if settings.DEBUG.get() else _run_steps
+        run_steps(plan, places, arguments, launch)
     if cell is not None and any(cell):
         plan.on_check(cell.tolist())
     return storages
 
 
+def _run_steps(plan: Plan, places: list[int], arguments: tuple[Any, ...], launch: Any) -> None:
+    if plan.launches:
+        _launch(plan.launches, places, arguments, launch)
+    for step in plan.host:
+        _run_host(step, places, arguments)
+
+
+def _run_host(step: HostStep, places: list[int], arguments: tuple[Any, ...]) -> None:
+    from .library.arrays import array_at
+
+    arrays = [array_at(places[slot] + beyond, seen) for slot, beyond, seen in step.operands]
+    step.function(*arrays, *(arguments[k] for k in step.numbers))
+
+
 def _timed(plan: Plan, places: list[int], arguments: tuple[Any, ...], launch: Any) -> None:
     """YESCA_DEBUG=1: a line a call, with its time and the bytes of its operands and results."""
     start = time.perf_counter()
-    _launch(plan.launches, places, arguments, launch)
+    _run_steps(plan, places, arguments, launch)
     spent = time.perf_counter() - start
     moved = sum(s.nbytes for s in plan.results) + sum(
         plan.operand_spec(k).nbytes for k in range(plan.operands))
