@@ -15,7 +15,7 @@ from ..core.dtypes import DType, int64
 from ..core.spec import Spec, conjugated, spec
 from ..core.views import Strided, collapse, expand_strides, storage_order
 from ..loops import ir
-from ..loops.ir import Buffer, Expr, Stage, Store, walk
+from ..loops.ir import Buffer, Expr, Stage, Store
 from ..targets.llvm import GENERAL, TILE, Variant
 from . import folding, kernels, variants
 from .plan import HostStep, Launch, Plan, number_word
