@@ -17,6 +17,7 @@ from .core.dtypes import FLOATING, DType
 from .core.spec import Size, Spec
 from .core.storage import UntypedStorage
 from .core.tensor_base import Extra, TensorBase, Version
+from .core.views import wrap_dim
 from .dispatch import functions
 from .dispatch.call import OPERATORS
 from .dispatch.inplace import settle
@@ -114,11 +115,11 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     ndimension = dim
 
     def size(self, dim: int | None = None) -> Any:
-        return self._spec.shape if dim is None else self._spec.shape[_wrapped(dim, self._spec)]
+        return self._spec.shape if dim is None else self._spec.shape[wrap_dim(dim, self._spec.ndim)]
 
     def stride(self, dim: int | None = None) -> Any:
         strides = self._spec.strides
-        return strides if dim is None else strides[_wrapped(dim, self._spec)]
+        return strides if dim is None else strides[wrap_dim(dim, self._spec.ndim)]
 
     def numel(self) -> int:
         return self._spec.numel
@@ -489,12 +490,6 @@ def _as_operand(value: Any, like: Tensor) -> Any:
     if isinstance(value, TensorBase):
         return value
     return OPERATORS.tensor(value, dtype=like._spec.dtype.to_real())
-
-
-def _wrapped(dim: int, spec: Spec) -> int:
-    from .core.views import wrap_dim
-
-    return wrap_dim(dim, spec.ndim)
 
 
 from . import _tensor_methods  # noqa: E402 - adds methods to the class above

@@ -50,7 +50,8 @@ rsub = elementwise(
     doc="other - alpha * self.")
 mul = elementwise(
     "mul(Tensor self, Tensor other) -> Tensor", lambda x, y: x * y, aliases=("multiply",),
-    takes="bifc", backward={"self": lambda grad, other: grad * other, "other": lambda grad, self: grad * self},
+    takes="bifc", backward={"self": lambda grad, other: grad * other,
+                            "other": lambda grad, self: grad * self},
     doc="self * other.")
 
 
@@ -234,7 +235,8 @@ copysign_ = elementwise("copysign(Tensor self, Tensor other) -> Tensor", copysig
 square = elementwise("square(Tensor self) -> Tensor", lambda x: x * x, node_name="PowBackward0",
                      dtype=lambda promoted, values: (int64, int64) if promoted is bool_
                      else (promoted, promoted),
-                     takes="bifc", backward={"self": lambda grad, self: grad * (self * 2)}, doc="self ** 2.")
+                     takes="bifc", backward={"self": lambda grad, self: grad * (self * 2)},
+                     doc="self ** 2.")
 sqrt_ = elementwise("sqrt(Tensor self) -> Tensor", sqrt, dtype="float", domain=(0.2, 4.0),
                     takes="bifc", backward={"self": lambda grad, result: grad / (result * 2.0)},
                     doc="The square root.")
@@ -245,8 +247,8 @@ rsqrt = elementwise("rsqrt(Tensor self) -> Tensor", lambda x: 1.0 / sqrt(x), dty
                     doc="1 / sqrt(self).")
 reciprocal = elementwise("reciprocal(Tensor self) -> Tensor", lambda x: 1.0 / x, dtype="float",
                          domain=(0.5, 3.0),
-                         takes="bifc", backward={"self": lambda grad, result: -grad * (result * result)},
-                         doc="1 / self.")
+                         takes="bifc", doc="1 / self.",
+                         backward={"self": lambda grad, result: -grad * (result * result)})
 
 
 # ---- powers ----------------------------------------------------------------------------------

@@ -277,7 +277,7 @@ def tolerances(ops: Any, A: Any, atol: Any, rtol: Any, name: str) -> tuple[Any, 
             else:
                 rtol = ops.where(ops.gt(atol, 0), 0.0, rtol)
     atol = 0.0 if atol is None else atol
-    return tuple(ops.to_dtype(v, A.dtype) if hasattr(v, "_spec") else
+    return tuple(ops.to_dtype(v, A.dtype) if ops.is_tensor(v) else
                  ops.full((), float(v), dtype=A.dtype, device=A.device) for v in (atol, rtol))
 
 
