@@ -190,8 +190,8 @@ def _inputs(name: str, in_dims: Any, args: tuple[Any, ...]
             ) -> tuple[list[Any], Any, list[int | None], int]:
     """Leaves of the arguments, their structure, batch dimensions and the batch's size."""
     if not isinstance(in_dims, (int, tuple, list, dict)):
-        raise ValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be "
-                         "int or a (potentially nested) tuple matching the structure of inputs, "
+        raise ValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to "
+                         "be int or a (potentially nested) tuple matching the structure of inputs, "
                          f"got: {type(in_dims)}.")
     if not args:
         raise ValueError(f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, "
