@@ -96,7 +96,8 @@ def _zero(p: Any, self: Any) -> None:
     p.flat(lambda: const(0, self.spec.dtype), [], [p.result(self.spec)])
 
 
-zero = rows("zero(Tensor self) -> Tensor", _zero, kind="copy", inplace=True, backward={},
+zero = rows("zero(Tensor self) -> Tensor", _zero, kind="copy", inplace=True,
+            backward={"self": lambda ops, grad: ops.zeros_like(grad)},
             doc="Every element set to 0.")
 
 
