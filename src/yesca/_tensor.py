@@ -140,6 +140,32 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def is_complex(self) -> bool:
         return self._spec.dtype.is_complex
 
+    def is_conj(self) -> bool:
+        """Whether this is a conjugated view."""
+        return self._spec.conj
+
+    def is_neg(self) -> bool:
+        """False: there are no negated views here."""
+        return False
+
+    @property
+    def real(self) -> Tensor:
+        """The real part: a view of a complex tensor, and a real tensor itself."""
+        return OPERATORS.real(self)  # type: ignore[no-any-return]
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real.copy_(_as_operand(value, self))
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary part of a complex tensor, as a view."""
+        return OPERATORS.imag(self)  # type: ignore[no-any-return]
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag.copy_(_as_operand(value, self))
+
     def is_signed(self) -> bool:
         return self._spec.dtype.is_signed
 
@@ -153,8 +179,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return False
 
     def is_set_to(self, tensor: Tensor) -> bool:
+        mine, other = self._spec, tensor._spec
         return (self._storage is tensor._storage and self._offset == tensor._offset
-                and self._spec is tensor._spec)
+                and (mine.dtype, mine.shape, mine.strides)
+                == (other.dtype, other.shape, other.strides))
 
     is_sparse = is_quantized = is_cuda = is_mps = is_xpu = is_mkldnn = is_sparse_csr = False
     is_nested = _is_param = False
@@ -386,10 +414,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return bool(_access.read_one(self))
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(_access.real_number(self.item(), "double"))
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(_access.real_number(self.item(), "int64_t"))
 
     def __complex__(self) -> complex:
         return complex(self.item())
@@ -455,6 +483,12 @@ def wrap(storage: UntypedStorage, spec: Spec, offset: int) -> Tensor:
 
 
 registry.wrap = wrap
+
+
+def _as_operand(value: Any, like: Tensor) -> Any:
+    if isinstance(value, TensorBase):
+        return value
+    return OPERATORS.tensor(value, dtype=like._spec.dtype.to_real())
 
 
 def _wrapped(dim: int, spec: Spec) -> int:

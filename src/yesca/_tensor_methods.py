@@ -207,6 +207,15 @@ def _last_two(self: Any) -> Any:
     return OPERATORS.transpose(self, -2, -1)
 
 
+def _hermitian(self: Any) -> Any:
+    if self.dim() not in (0, 2):
+        raise RuntimeError("tensor.H is only supported on matrices (2-D tensors). Got "
+                           f"{self.dim()}-D tensor."
+                           + (" For batches of matrices, consider using tensor.mH"
+                              if self.dim() > 2 else ""))
+    return OPERATORS.conj(OPERATORS.transpose(self, -2, -1) if self.dim() else self)
+
+
 def _overload(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(OPERATORS, name)(self, *args, **kwargs)
@@ -277,7 +286,8 @@ def install(cls: Any) -> None:
     for method, name in (("float", "float32"), ("double", "float64"), ("half", "float16"),
                          ("bfloat16", "bfloat16"), ("long", "int64"), ("int", "int32"),
                          ("short", "int16"), ("char", "int8"), ("byte", "uint8"),
-                         ("bool", "bool")):
+                         ("bool", "bool"), ("cfloat", "complex64"),
+                         ("cdouble", "complex128")):
         setattr(cls, method, _conversion(name))
     for name in ("empty", "zeros", "ones", "full"):
         setattr(cls, f"new_{name}", _new_of(getattr(creation, name)))
@@ -285,7 +295,7 @@ def install(cls: Any) -> None:
     cls.new_tensor = _new_tensor
     cls.T = property(_transposed_all)
     cls.mT = property(_last_two)
-    cls.H, cls.mH = property(_last_two), property(_last_two)
+    cls.H, cls.mH = property(_hermitian), property(lambda self: OPERATORS.adjoint(self))
     for name in ("max", "min"):
         setattr(cls, name, _overload(name))
     cls.resize_, cls.set_ = _resize_, _set_

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core import registry
 from ..core.devices import CPU, META
-from ..core.dtypes import DType
+from ..core.dtypes import SCALAR_NAMES, DType
 from ..core.spec import Spec, on_meta
 from ..core.storage import UntypedStorage
 from ..core.tensor_base import Extra, TensorBase, Version
@@ -25,7 +25,6 @@ from .state import STATE
 PLAN_LIMIT = 1 << 14  # plans that a record keeps; then it starts anew
 NUMBERS = (int, float, complex)
 _launch: Any = None
-last_plan: Any = None  # of the call that ran last: what the builtin path learns from
 
 
 def call(record: Record, values: tuple[Any, ...]) -> Any:
@@ -93,8 +92,7 @@ def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
         if len(record.plans) >= PLAN_LIMIT:
             record.plans.clear()
         record.plans[frozen] = plan
-    global last_plan
-    last_plan = plan
+    STATE.last_plan = plan
     return execute(plan, tensors, tuple(scalars), bool(needs) and STATE.grad)
 
 
@@ -150,6 +148,8 @@ def make_plan(record: Record, values: tuple[Any, ...], tensors: list[Any], targe
     program = Program(record, tuple(given), specs, device)
     if target is not None:
         program.inplace_target = Ref(0, specs[0])
+    if any(s.dtype.is_complex for s in specs):
+        _refuse_complex(record, specs)
     record.program(record, program, tuple(given))  # type: ignore[misc]
     plan = program.finish()
     plan.values = tuple(
@@ -158,6 +158,18 @@ def make_plan(record: Record, values: tuple[Any, ...], tensors: list[Any], targe
     plan.differentiable = record.backward is not None and any(
         r.dtype.is_floating_point or r.dtype.is_complex for r in plan.results)
     return plan
+
+
+#: Kinds whose records take complex operands unless a stage of theirs computes what these lack.
+_MOVING = ("view", "copy", "gather", "scatter", "creation", "contraction", "elementwise", "sort",
+           "composite")
+
+
+def _refuse_complex(record: Record, specs: list[Spec]) -> None:
+    """Refuse complex operands of a record whose arithmetic is that of real numbers."""
+    if record.kind not in _MOVING and "c" not in record.takes:
+        found = next(s.dtype for s in specs if s.dtype.is_complex)
+        raise record.lacks(SCALAR_NAMES[found])
 
 
 def _plain(value: Any) -> Any:

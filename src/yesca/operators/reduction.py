@@ -44,7 +44,7 @@ def _sum_back(ops: Any, grad: Any, self_spec: Any, dim: Any, keepdim: bool) -> A
 
 
 sum_ = reduction("sum(Tensor self, any? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
-                 "Tensor", "sum", dtype="sum", backward={"self": _sum_back},
+                 "Tensor", "sum", dtype="sum", takes="bifc", backward={"self": _sum_back},
                  doc="The sum over dim (all dimensions by default).")
 
 
@@ -57,7 +57,7 @@ def _mean_back(ops: Any, grad: Any, self_spec: Any, dim: Any, keepdim: bool) -> 
 
 mean = reduction("mean(Tensor self, any? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
                  "Tensor", "sum", final=lambda total, count: total / count, dtype="float",
-                 backward={"self": _mean_back}, doc="The mean over dim.")
+                 takes="bifc", backward={"self": _mean_back}, doc="The mean over dim.")
 amax = reduction("amax(Tensor self, any dim=[], bool keepdim=False) -> Tensor", "max",
                  dtype="same", backward={"self": lambda ops, grad, self, result, dim, keepdim:
                                          _shared(ops, grad, self, result, dim, keepdim)},
@@ -85,9 +85,9 @@ _all_least = reduction("min_all(Tensor self) -> Tensor", "min", dtype="same", me
                        backward={"self": lambda ops, grad, self, result:
                                  _shared(ops, grad, self, result, None, False)})
 any_ = reduction("any(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "any",
-                 before=lambda x: as_bool(x), dtype="bool", doc="Whether any is true.")
+                 before=lambda x: as_bool(x), dtype="bool", takes="bifc", doc="Whether any is true.")
 all_ = reduction("all(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "all",
-                 before=lambda x: as_bool(x), dtype="bool", doc="Whether all are true.")
+                 before=lambda x: as_bool(x), dtype="bool", takes="bifc", doc="Whether all are true.")
 
 
 def _prod_back(ops: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
@@ -118,7 +118,7 @@ def _prod_with_zeros(ops: Any, grad: Any, self: Any, dim: Any, keepdim: bool) ->
 
 
 prod = reduction("prod(Tensor self, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
-                 "Tensor", "prod", dtype="sum", backward={"self": _prod_back},
+                 "Tensor", "prod", dtype="sum", takes="bifc", backward={"self": _prod_back},
                  autocast="float32", doc="The product over dim.")
 count_nonzero = composite(
     "count_nonzero(Tensor self, any? dim=None) -> Tensor",

@@ -22,37 +22,42 @@ def _float(name: str, body: Any, grad: Any, doc: str, **options: Any) -> Any:
                        backward={"self": grad}, doc=doc, **options)
 
 
-exp_ = _float("exp", exp, lambda grad, result: grad * result, "e ** self.")
-exp2_ = _float("exp2", exp2, lambda grad, result: grad * result * math.log(2), "2 ** self.")
-expm1_ = _float("expm1", expm1, lambda grad, result: grad * (result + 1.0),
+def _analytic(name: str, body: Any, grad: Any, doc: str, **options: Any) -> Any:
+    """One that complex numbers have as well."""
+    return _float(name, body, grad, doc, takes="bifc", **options)
+
+
+exp_ = _analytic("exp", exp, lambda grad, result: grad * result, "e ** self.")
+exp2_ = _analytic("exp2", exp2, lambda grad, result: grad * result * math.log(2), "2 ** self.")
+expm1_ = _analytic("expm1", expm1, lambda grad, result: grad * (result + 1.0),
                 "e ** self - 1, exact near 0.")
-log_ = _float("log", log, lambda grad, self: grad / self, "The natural logarithm.",
+log_ = _analytic("log", log, lambda grad, self: grad / self, "The natural logarithm.",
               domain=(0.2, 4.0))
-log2_ = _float("log2", log2, lambda grad, self: grad / (self * math.log(2)),
+log2_ = _analytic("log2", log2, lambda grad, self: grad / (self * math.log(2)),
                "The logarithm to base 2.", domain=(0.2, 4.0))
-log10_ = _float("log10", log10, lambda grad, self: grad / (self * math.log(10)),
+log10_ = _analytic("log10", log10, lambda grad, self: grad / (self * math.log(10)),
                 "The logarithm to base 10.", domain=(0.2, 4.0))
-log1p_ = _float("log1p", log1p, lambda grad, self: grad / (self + 1.0),
+log1p_ = _analytic("log1p", log1p, lambda grad, self: grad / (self + 1.0),
                 "log(1 + self), exact near 0.", domain=(-0.8, 4.0))
-sin_ = _float("sin", sin, lambda grad, self: grad * cos(self), "The sine, of radians.")
-cos_ = _float("cos", cos, lambda grad, self: -grad * sin(self), "The cosine, of radians.")
-tan_ = _float("tan", tan, lambda grad, result: grad * (result * result + 1.0),
+sin_ = _analytic("sin", sin, lambda grad, self: grad * cos(self), "The sine, of radians.")
+cos_ = _analytic("cos", cos, lambda grad, self: -grad * sin(self), "The cosine, of radians.")
+tan_ = _analytic("tan", tan, lambda grad, result: grad * (result * result + 1.0),
               "The tangent, of radians.", domain=(-1.2, 1.2))
-asin_ = _float("asin", asin, lambda grad, self: grad / sqrt(1.0 - self * self),
+asin_ = _analytic("asin", asin, lambda grad, self: grad / sqrt(1.0 - self * self),
                "The inverse sine.", aliases=("arcsin",), domain=(-0.9, 0.9))
-acos_ = _float("acos", acos, lambda grad, self: -grad / sqrt(1.0 - self * self),
+acos_ = _analytic("acos", acos, lambda grad, self: -grad / sqrt(1.0 - self * self),
                "The inverse cosine.", aliases=("arccos",), domain=(-0.9, 0.9))
-atan_ = _float("atan", atan, lambda grad, self: grad / (self * self + 1.0),
+atan_ = _analytic("atan", atan, lambda grad, self: grad / (self * self + 1.0),
                "The inverse tangent.", aliases=("arctan",))
-sinh_ = _float("sinh", sinh, lambda grad, self: grad * cosh(self), "The hyperbolic sine.")
-cosh_ = _float("cosh", cosh, lambda grad, self: grad * sinh(self), "The hyperbolic cosine.")
-tanh_ = _float("tanh", tanh, lambda grad, result: grad * (1.0 - result * result),
+sinh_ = _analytic("sinh", sinh, lambda grad, self: grad * cosh(self), "The hyperbolic sine.")
+cosh_ = _analytic("cosh", cosh, lambda grad, self: grad * sinh(self), "The hyperbolic cosine.")
+tanh_ = _analytic("tanh", tanh, lambda grad, result: grad * (1.0 - result * result),
                "The hyperbolic tangent.")
-asinh_ = _float("asinh", asinh, lambda grad, self: grad / sqrt(self * self + 1.0),
+asinh_ = _analytic("asinh", asinh, lambda grad, self: grad / sqrt(self * self + 1.0),
                 "The inverse hyperbolic sine.", aliases=("arcsinh",))
-acosh_ = _float("acosh", acosh, lambda grad, self: grad / sqrt(self * self - 1.0),
+acosh_ = _analytic("acosh", acosh, lambda grad, self: grad / sqrt(self * self - 1.0),
                 "The inverse hyperbolic cosine.", aliases=("arccosh",), domain=(1.2, 4.0))
-atanh_ = _float("atanh", atanh, lambda grad, self: grad / (1.0 - self * self),
+atanh_ = _analytic("atanh", atanh, lambda grad, self: grad / (1.0 - self * self),
                 "The inverse hyperbolic tangent.", aliases=("arctanh",), domain=(-0.9, 0.9))
 erf_ = _float("erf", erf, lambda grad, self:
               grad * (2.0 / math.sqrt(math.pi)) * exp(-(self * self)), "The error function.")
@@ -66,7 +71,7 @@ lgamma_ = _float("lgamma", lgamma, lambda grad, self: grad * digamma(self),
 digamma_ = elementwise("digamma(Tensor self) -> Tensor", digamma, dtype="float",
                        aliases=("psi",), domain=(0.5, 4.0), backward="derive",
                        doc="The derivative of lgamma.")
-sinc = _float("sinc", lambda x: where(x.eq(0), 1.0, sin(x * math.pi) / (x * math.pi)),
+sinc = _analytic("sinc", lambda x: where(x.eq(0), 1.0, sin(x * math.pi) / (x * math.pi)),
               lambda grad, self: where(self.eq(0), 0.0, grad * (
                   (math.pi * self * cos(math.pi * self) - sin(math.pi * self))
                   / (math.pi * (self * self)))), "sin(pi x) / (pi x), 1 at 0.")
@@ -99,7 +104,7 @@ def sigmoid_of(x: Expr) -> Expr:
     return 1.0 / (exp(-x) + 1.0)
 
 
-sigmoid = _float("sigmoid", sigmoid_of, lambda grad, result: grad * (1.0 - result) * result,
+sigmoid = _analytic("sigmoid", sigmoid_of, lambda grad, result: grad * (1.0 - result) * result,
                  "1 / (1 + e ** -self).", aliases=("expit",))
 
 

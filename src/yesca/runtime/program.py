@@ -12,7 +12,7 @@ from typing import Any
 from ..core import dtypes
 from ..core.devices import CPU, META, Device
 from ..core.dtypes import DType, int64
-from ..core.spec import Spec, spec
+from ..core.spec import Spec, conjugated, spec
 from ..core.views import Strided, collapse, expand_strides, storage_order
 from ..loops import ir
 from ..loops.ir import Buffer, Expr, Stage, Store, walk
@@ -35,7 +35,8 @@ class Ref:
     def seen(self, made: Strided) -> Ref:
         """The same memory through another view (see `core.views`)."""
         shape, strides, offset = made
-        return replace(self, spec=spec(self.spec.dtype, shape, strides, self.spec.device),
+        own = self.spec
+        return replace(self, spec=spec(own.dtype, shape, strides, own.device, own.conj),
                        beyond=self.beyond + offset)
 
     def reread(self, dtype: DType, made: Strided) -> Ref:
@@ -122,6 +123,7 @@ class Program:
             self.results.append(target.spec)
             self._check_inplace(target, made)
             return target
+        made = conjugated(made, False)
         self.results.append(made)
         return Ref(1000 + len(self.results) - 1, made)
 
@@ -146,8 +148,13 @@ class Program:
         self.written.append(operand.slot)
         return operand
 
-    def alias(self, base: Ref, made: Spec, offset: int) -> None:
-        """A result is operand 0's storage, `offset` elements further on, seen as `made`."""
+    def alias(self, base: Ref, made: Spec, offset: int, keep: bool = True) -> None:
+        """A result is operand 0's storage, `offset` elements further on, seen as `made`.
+
+        A view of conjugated values is one as well, unless `keep` is false.
+        """
+        if keep and base.spec.conj and made.dtype is base.spec.dtype:
+            made = conjugated(made, True)
         self.views.append((made, offset))
         self.results.append(made)
 
@@ -168,6 +175,8 @@ class Program:
         return self._slot(("fixed", value), dtype)
 
     def _slot(self, what: tuple[Any, ...], dtype: DType) -> Expr:
+        if dtype.is_complex:
+            return self._complex_slot(what, dtype)
         if dtype in (dtypes.float16, dtypes.bfloat16):
             return ir.cast(self._slot(what, dtypes.float32), dtype)
         key = (*what, dtype)
@@ -175,9 +184,26 @@ class Program:
             self._slots.append(key)
         return ir.argument(self._slots.index(key), dtype)
 
+    def _complex_slot(self, what: tuple[Any, ...], dtype: DType) -> Any:
+        """A number as a complex one: two words if it is complex, an exact real if it is fixed."""
+        from ..loops.complexes import Complex
+
+        kind, value = what
+        part = dtype.to_real()
+        number = value if kind == "fixed" else self.values[
+            next(k for k, n in self._ordinals.items() if n == value)]
+        if not isinstance(number, complex):
+            re = self._slot(what, part)
+            return re if kind == "fixed" else Complex(re, ir.const(0, part), dtype)
+        if kind == "fixed":
+            return ir.const(value, dtype)
+        return Complex(self._slot(("real", value), part), self._slot(("imag", value), part), dtype)
+
     @staticmethod
     def fill_dtype(dtype: DType, value: Any) -> DType:
         """The dtype in which a number travels to a tensor of `dtype`."""
+        if dtype.is_complex:
+            return dtype
         if dtype.category == dtypes.FLOATING or isinstance(value, float):
             return dtypes.float64
         return dtypes.uint64 if dtype is dtypes.uint64 else int64
@@ -299,8 +325,8 @@ class Program:
                                        for r, one in zip(entry, single, strict=True))
             key = (alike, single, *(r.spec.dtype for r in entry))
             groups.setdefault(key, []).append(entry)
-        for (alike, single, *_), entries in groups.items():
-            if not alike:
+        for (alike, single, *kinds), entries in groups.items():
+            if not alike or any(d.is_complex for d in kinds):
                 for entry in entries:
                     self.flat(body, entry, [entry[k] for k in written])
                 continue
@@ -339,7 +365,10 @@ class Program:
         numbers = []
         for what, value, dtype in self._slots:
             kind = "f" if dtype.is_floating_point else "i"
-            if what == "call":
+            if what in ("real", "imag"):
+                numbers.append((first + len(words), value, what))
+                words.append(0)
+            elif what == "call":
                 numbers.append((first + len(words), value, kind))
                 words.append(0)
             else:
@@ -349,38 +378,38 @@ class Program:
     def _stage(self, kind: str, body: Callable[..., Any], inputs: Sequence[Ref],
                outputs: Sequence[Ref]) -> tuple[Stage, list[Ref]]:
         self._slots, self._checks = [], []
-        loads = [ir.load(k, r.spec.dtype) for k, r in enumerate(inputs)]
-        made = body(*loads)
-        values = made if isinstance(made, tuple) else (made,)
-        refs = [*inputs, *outputs]
-        stores = []
-        for k, (value, out) in enumerate(zip(values, outputs, strict=True)):
-            put = value if isinstance(value, Put) else Put(value)
-            stores.append(Store(len(inputs) + k, ir.cast(put.value, out.spec.dtype), put.offset,
-                                put.guard, put.accumulate))
+        refs, stores = self._stored(body, inputs, outputs)
         for holds, value, fail in self._checks:
             cell = Ref(3000 + len(self.raisers), spec(int64, (), None, CPU), row=True)
             self.raisers.append(fail)
             refs.append(cell)
             stores.append(Store(len(refs) - 1, ir.cast(value, int64) ^ NO_ERROR, None, ~holds))
-        self._refuse_complex([*inputs, *outputs], stores)
-        buffers = tuple(Buffer(r.spec.dtype, k >= len(inputs), not r.row)
+        written = {s.buffer for s in stores}
+        buffers = tuple(Buffer(r.spec.dtype, k in written, not r.row)
                         for k, r in enumerate(refs))
         arguments = tuple(slot[-1] for slot in self._slots)
         return Stage(kind, buffers, arguments, tuple(stores)), refs
 
-    def _refuse_complex(self, refs: Sequence[Ref], stores: Sequence[Store]) -> None:
-        """Complex elements may be moved; the IR has no arithmetic for them."""
+    def _stored(self, body: Callable[..., Any], inputs: Sequence[Ref], outputs: Sequence[Ref]
+                ) -> tuple[list[Ref], list[Store]]:
+        """Run the body on loads of the inputs: real operands, and what is stored to them."""
+        refs = [*inputs, *outputs]
         found = next((r.spec.dtype for r in refs if r.spec.dtype.is_complex), None)
-        if found is None:
-            return
-        roots = [e for s in stores for e in (s.value, s.offset, s.guard) if e is not None]
-        for node in walk(*roots):
-            if node.op not in ("load", "where") and any(
-                    e.dtype.is_complex for e in (node, *node.args)):
-                raise self.record.lacks(self.scalar_name(found))
-        if any(s.accumulate and s.value.dtype.is_complex for s in stores):
-            raise self.record.lacks(self.scalar_name(found))
+        try:
+            made = body(*(ir.load(k, r.spec.dtype) for k, r in enumerate(inputs)))
+            values = made if isinstance(made, tuple) else (made,)
+            puts = [v if isinstance(v, Put) else Put(v) for v in values]
+            if found is not None:
+                from .parts import split
+
+                apart = split(inputs, outputs, puts)
+                return apart.refs, apart.stores
+            return refs, [Store(k, ir.cast(put.value, refs[k].spec.dtype), put.offset, put.guard,
+                                put.accumulate) for k, put in enumerate(puts, len(inputs))]
+        except TypeError as error:
+            if type(error).__name__ != "Unsupported":
+                raise
+            raise self.record.lacks(self.scalar_name(found or dtypes.complex64)) from None
 
     def _launch(self, stage: Stage, variant: Variant, refs: Sequence[Ref], size: int,
                 inner: Sequence[int], sizes: Sequence[int], steps: Sequence[Sequence[int]],
