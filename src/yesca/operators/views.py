@@ -287,8 +287,13 @@ rows("as_strided_scatter_add(Tensor grad, int[] shape, int[] stride, int[] view_
      samples=lambda make: [(make(2, 2), (3, 4), (4, 1), (4, 1), 1),
                            (make(3, 2), (6,), (1,), (1, 1), 0)],
      backward={"grad": lambda ops, grad, grad_spec, shape, stride, view_stride, offset:
-               ops.as_strided_view(ops.copy_like(grad, shape, stride), tuple(grad_spec.shape),
+               ops.as_strided_view(_laid_out(ops, grad, shape, stride), tuple(grad_spec.shape),
                                    view_stride, offset)})
+
+
+def _laid_out(ops: Any, grad: Any, shape: tuple[int, ...], stride: tuple[int, ...]) -> Any:
+    """A gradient with the strides that a strided view is described for."""
+    return grad if grad._spec.strides == tuple(stride) else ops.copy_like(grad, shape, stride)
 
 
 def _strided_put(p: Any, self: Any, src: Any, size: tuple[int, ...], stride: tuple[int, ...],
@@ -303,11 +308,14 @@ rows("as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int 
      "Tensor", _strided_put, kind="copy", method=False,
      samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)],
      backward={
-         "self": lambda ops, grad, size, stride, offset: ops.as_strided_scatter(
-             grad, ops.zeros_like(ops.as_strided_view(grad, size, stride, offset)), size, stride,
-             offset),
-         "src": lambda ops, grad, size, stride, offset: ops.clone(ops.as_strided_view(
-             grad, size, stride, offset))},
+         "self": lambda ops, grad, self_spec, src_spec, size, stride, offset:
+             ops.as_strided_scatter(
+                 _laid_out(ops, grad, tuple(self_spec.shape), self_spec.strides),
+                 ops.zeros(tuple(src_spec.shape), dtype=grad.dtype, device=grad.device), size,
+                 stride, offset),
+         "src": lambda ops, grad, self_spec, size, stride, offset: ops.clone(ops.as_strided_view(
+             _laid_out(ops, grad, tuple(self_spec.shape), self_spec.strides), size, stride,
+             offset))},
      doc="self with the elements of one of its strided views replaced.")
 
 
