@@ -178,8 +178,10 @@ def _asinh(z: Complex) -> Complex:
 
 def _atanh(z: Complex) -> Complex:
     x, y = z.re, z.im
+    size = abs_of(x)  # next to -1 the logarithm's argument would cancel
+    near = 1.0 - size
+    re = copysign(log1p(size * 4.0 / (near * near + y * y)) * 0.25, x)
     apart = 1.0 - x
-    re = log1p(x * 4.0 / (apart * apart + y * y)) * 0.25
     im = atan2(y * 2.0, apart * (x + 1.0) - y * y) * 0.5
     return Complex(re, im, z.dtype)
 
@@ -189,7 +191,12 @@ def _atan(z: Complex) -> Complex:
 
 
 def _pow(z: Complex, w: Complex) -> Complex:
-    made = _exp(w * _log(z))
+    size, turn = magnitude(z), angle(z)
+    length = ir.operate("pow", size, w.re) * exp(-(w.im * turn))
+    around = w.re * turn + w.im * log(size)
+    flat = around.eq(0)
+    made = Complex(where(flat, length, length * cos(around)),
+                   where(flat, around, length * sin(around)), z.dtype)
     nothing = z.eq(0)
     one = w.eq(0)
     return Complex(where(nothing, where(one, ir.const(1, z.re.dtype), 0.0), made.re),

@@ -76,7 +76,7 @@ gelu = elementwise("gelu(Tensor self, *, str approximate='none') -> Tensor", _ge
                    backward={"self": _gelu_grad}, method=False,
                    doc="self times the normal distribution's cumulative function.")
 _silu = elementwise("_silu(Tensor self) -> Tensor", lambda x: x / (exp(-x) + 1.0),
-                   takes="f",
+                   takes="fc",
                     backward={"self": lambda grad, self: grad * (sigmoid_of(self) * (
                         self * (1.0 - sigmoid_of(self)) + 1.0))}, method=False,
                     node_name="SiluBackward0")

@@ -89,6 +89,15 @@ def _moments(ops: Any, self: Any, dim: Any, unbiased: Any, correction: Any, keep
     return values, middle
 
 
+def _complex_moments(ops: Any, self: Any, dim: Any, correction: Any, keepdim: bool, root: bool
+                     ) -> tuple[Any, Any]:
+    """The variances of both parts add up."""
+    re, im = (_moments(ops, part, dim, None, correction, keepdim, False)
+              for part in (ops.real(self), ops.imag(self)))
+    values = ops.add(re[0], im[0])
+    return ops.sqrt(values) if root else values, ops.complex(re[1], im[1])
+
+
 for _name, _root in (("var", False), ("std", True)):
     composite(f"{_name}(Tensor self, any? dim=None, any? unbiased=None, bool keepdim=False, *, "
               "any? correction=None) -> Tensor",

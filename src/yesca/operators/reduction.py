@@ -248,7 +248,19 @@ rows("logsumexp_dims(Tensor self, any dims) -> Tensor", _logsumexp, method=False
                                       tuple(self.shape), dims, False))))})
 
 
+def _complex_logsumexp(ops: Any, self: Any, dim: Any, keepdim: bool) -> Any:
+    """The real parts say how much is taken out of the exponentials."""
+    top = ops.amax(ops.real(self).detach(), () if dim is None else dim, True)
+    top = ops.select_where(ops.isinf(top), 0.0, top)
+    made = ops.add(ops.log(ops.sum(ops.exp(ops.sub(self, top)), dim, True)), top)
+    if keepdim or not self.dim():
+        return made
+    return ops.reshape(made, reduced_shape(tuple(self.shape), reduced_dims(dim, self.dim()), False))
+
+
 def _logsumexp_public(ops: Any, self: Any, dim: Any, keepdim: bool) -> Any:
+    if self.dtype.is_complex:
+        return _complex_logsumexp(ops, self, dim, keepdim)
     if not self.dtype.is_floating_point:
         self = ops.to_dtype(self, float32)
     if self.dim() == 0:
