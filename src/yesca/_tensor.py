@@ -415,13 +415,13 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return bool(_access.read_one(self))
 
     def __float__(self) -> float:
-        return float(_access.real_number(self.item(), "double"))
+        return float(_access.real_number(_access.single(self), "double"))
 
     def __int__(self) -> int:
-        return int(_access.real_number(self.item(), "int64_t"))
+        return int(_access.real_number(_access.single(self), "int64_t"))
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(_access.single(self))
 
     def __index__(self) -> int:
         if self._spec.dtype.category >= FLOATING or self._spec.numel != 1:
@@ -453,6 +453,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def __getitem__(self, index: Any) -> Any:
         return _indexing.get(self, index)
+
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("Tensor does not support deleting items")
 
     def __setitem__(self, index: Any, value: Any) -> None:
         _indexing.put(self, index, value)
