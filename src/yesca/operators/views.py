@@ -260,6 +260,9 @@ def _as_strided(base: Spec, size: tuple[int, ...], stride: tuple[int, ...], offs
                 ) -> algebra.Strided:
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
+    if any(n < 0 for n in size):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: "
+                           f"{list(size)}")
     if any(s < 0 for s in stride):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got "
                            f"strides: {list(stride)}")
@@ -318,8 +321,13 @@ rows("as_strided_scatter_add(Tensor grad, int[] shape, int[] stride, int[] view_
      samples=lambda make: [(make(2, 2), (3, 4), (4, 1), (4, 1), 1),
                            (make(3, 2), (6,), (1,), (1, 1), 0)],
      backward={"grad": lambda ops, grad, grad_spec, shape, stride, view_stride, offset:
-               ops.as_strided_view(ops.copy_like(grad, shape, stride), tuple(grad_spec.shape),
+               ops.as_strided_view(_laid_out(ops, grad, shape, stride), tuple(grad_spec.shape),
                                    view_stride, offset)})
+
+
+def _laid_out(ops: Any, grad: Any, shape: tuple[int, ...], stride: tuple[int, ...]) -> Any:
+    """A gradient with the strides that a strided view is described for."""
+    return grad if grad._spec.strides == tuple(stride) else ops.copy_like(grad, shape, stride)
 
 
 def _strided_put(p: Any, self: Any, src: Any, size: tuple[int, ...], stride: tuple[int, ...],
@@ -335,11 +343,14 @@ rows("strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int off
      "Tensor", _strided_put, kind="copy", method=False, node_name="AsStridedScatterBackward0",
      samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)],
      backward={
-         "self": lambda ops, grad, size, stride, offset: ops.strided_scatter(
-             grad, ops.zeros_like(ops.as_strided_view(grad, size, stride, offset)), size, stride,
-             offset),
-         "src": lambda ops, grad, size, stride, offset: ops.clone(ops.as_strided_view(
-             grad, size, stride, offset))},
+         "self": lambda ops, grad, self_spec, src_spec, size, stride, offset:
+             ops.strided_scatter(
+                 _laid_out(ops, grad, tuple(self_spec.shape), self_spec.strides),
+                 ops.zeros(tuple(src_spec.shape), dtype=grad.dtype, device=grad.device), size,
+                 stride, offset),
+         "src": lambda ops, grad, self_spec, size, stride, offset: ops.clone(ops.as_strided_view(
+             _laid_out(ops, grad, tuple(self_spec.shape), self_spec.strides), size, stride,
+             offset))},
      doc="self with the elements of a strided view, counted from its first, replaced.")
 
 
