@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ..core.dtypes import DType
 from . import ir
 from .complexes import Complex, abs_of
 from .ir import Expr
@@ -57,10 +58,17 @@ def _ne(x: Complex, y: Complex) -> Expr:
 
 
 def _exp(z: Complex) -> Complex:
-    size = exp(z.re)
-    flat = z.im.eq(0)  # a real number stays real, also where its exponential is infinite
-    return Complex(where(flat, size, size * cos(z.im)), where(flat, z.im, size * sin(z.im)),
-                   z.dtype)
+    return _polar(exp(z.re), z.im, z.dtype)
+
+
+def _polar(size: Expr, turn: Expr, dtype: DType) -> Complex:
+    """size * e ** (i turn), as C has it where these are zero or infinite."""
+    flat = turn.eq(0)  # a real number stays real
+    lost = ~(abs_of(turn) < math.inf)
+    zero, infinite = lost & size.eq(0), lost & size.eq(math.inf)
+    re = where(flat | zero | infinite, size, size * cos(turn))
+    im = where(flat, turn, where(zero, size, size * sin(turn)))
+    return Complex(re, im, dtype)
 
 
 def _exp2(z: Complex) -> Complex:
@@ -194,13 +202,7 @@ def _pow(z: Complex, w: Complex) -> Complex:
     size, turn = magnitude(z), angle(z)
     length = ir.operate("pow", size, w.re) * exp(-(w.im * turn))
     around = w.re * turn + w.im * log(size)
-    flat = around.eq(0)
-    made = Complex(where(flat, length, length * cos(around)),
-                   where(flat, around, length * sin(around)), z.dtype)
-    nothing = z.eq(0)
-    one = w.eq(0)
-    return Complex(where(nothing, where(one, ir.const(1, z.re.dtype), 0.0), made.re),
-                   where(nothing, 0.0, made.im), z.dtype)
+    return _polar(length, around, z.dtype)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -31,6 +31,7 @@ def _no_truths(message: str) -> Any:
 
 relu = elementwise("relu(Tensor self) -> Tensor", lambda x: where(x <= 0, _zero(x), x), out=False,
                    dtype=_no_truths("Boolean inputs not supported for relu"),
+                   no_complex="clamp is not supported for complex types",
                    backward={"self": lambda grad, result: where(result <= 0.0, 0.0, grad)},
                    doc="max(self, 0); NaN stays.")
 relu6 = composite("relu6(Tensor self, bool inplace=False) -> Tensor",

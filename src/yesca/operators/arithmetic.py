@@ -204,8 +204,8 @@ abs_ = elementwise("abs(Tensor self) -> Tensor", absolute, aliases=("absolute",)
 
 def _real_sign(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
     if promoted.is_complex:
-        raise RuntimeError("Unlike NumPy, torch.sign() is not intended to support complex numbers. "
-                           "Please use torch.sgn() instead.")
+        raise NotImplementedError("Unlike NumPy, torch.sign is not intended to support complex "
+                                  "numbers. Please use torch.sgn instead.")
     return promoted, promoted
 
 
@@ -341,13 +341,16 @@ def _rounding(function: Any) -> Any:
 
 floor_ = elementwise("floor(Tensor self) -> Tensor", _rounding(floor),
                      takes="if",
-                     kernel="floor_vml_cpu", backward={"self": lambda grad: 0}, doc="Rounded down.")
+                     kernel="floor_vml_cpu",
+                     no_complex="floor is not supported for complex inputs", backward={"self": lambda grad: 0}, doc="Rounded down.")
 ceil_ = elementwise("ceil(Tensor self) -> Tensor", _rounding(ceil),
                     takes="if",
-                     kernel="ceil_vml_cpu", backward={"self": lambda grad: 0}, doc="Rounded up.")
+                     kernel="ceil_vml_cpu",
+                     no_complex="ceil is not supported for complex inputs", backward={"self": lambda grad: 0}, doc="Rounded up.")
 trunc_ = elementwise("trunc(Tensor self) -> Tensor", _rounding(trunc), aliases=("fix",),
                      takes="if",
-                     kernel="trunc_vml_cpu", backward={"self": lambda grad: 0},
+                     kernel="trunc_vml_cpu",
+                     no_complex="trunc is not supported for complex inputs", backward={"self": lambda grad: 0},
                      doc="Rounded to zero.")
 
 
@@ -363,7 +366,8 @@ def _round(x: Expr, decimals: int) -> Expr:
 
 round_ = elementwise("round(Tensor self, *, int decimals=0) -> Tensor", _round,
                      takes="if",
-                     kernel="round_vml_cpu", backward={"self": lambda grad: 0},
+                     kernel="round_vml_cpu",
+                     no_complex="round is not supported for complex inputs", backward={"self": lambda grad: 0},
                      doc="Rounded to nearest, ties to even.")
 frac = elementwise("frac(Tensor self) -> Tensor", lambda x: x - trunc(x),
                    takes="f",
@@ -435,7 +439,8 @@ def _clamp_rule(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]
 
 clamp = elementwise(
     "clamp(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", _clamped,
-    numbers=("min", "max"), dtype=_clamp_rule,
+    numbers=("min", "max"), dtype=_clamp_rule, takes="bif", kernel="clamp_scalar_cpu",
+    no_complex="clamp is not supported for complex types",
     samples=lambda make: [(make(3, 4), -1, 1), (make(3, 4), None, 1), (make(3), make(3)),
                           (make(2, 3), make(3, high=0), make(2, 1, low=0)), (make(0, 2), 1)],
     aliases=("clip",),

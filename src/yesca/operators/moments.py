@@ -80,6 +80,8 @@ def _moments(ops: Any, self: Any, dim: Any, unbiased: Any, correction: Any, keep
     dims = reduced_dims(dim, ndim) if ndim else ()
     amount = correction if correction is not None else \
         (0 if unbiased is False else 1)
+    if self.dtype.is_complex:
+        return _complex_moments(ops, self, dim, amount, keepdim, root)
     function = ops.std_moments if root else ops.var_moments
     values, middle = function(self if ndim else ops.reshape(self, (1,)), dims if ndim else (0,),
                               amount)

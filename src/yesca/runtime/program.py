@@ -20,6 +20,8 @@ from . import folding, kernels, variants
 from .plan import HostStep, Launch, Plan, number_word
 from .references import Put, Ref
 
+_C_NAMES = {"float32": "float", "float64": "double", "float16": "at::Half", "int64": "int64_t",
+            "bfloat16": "at::BFloat16", "int32": "int32_t", "uint8": "uint8_t"}
 NO_ERROR = -(1 << 63)  # the one value that a failed check cannot report: its cell stays 0
 
 
@@ -162,6 +164,9 @@ class Program:
         """The dtype in which a number travels to a tensor of `dtype`."""
         if dtype.is_complex:
             return dtype
+        if isinstance(value, complex):
+            raise RuntimeError("value cannot be converted to type "
+                               f"{_C_NAMES.get(dtype.name, dtype.name)} without overflow")
         if dtype.category == dtypes.FLOATING or isinstance(value, float):
             return dtypes.float64
         return dtypes.uint64 if dtype is dtypes.uint64 else int64
