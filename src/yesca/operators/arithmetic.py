@@ -1,4 +1,4 @@
-"""Arithmetic: sums, products, quotients, powers, rounding, extremes."""
+"""Arithmetic: sums, products, quotients, powers, rounding."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 from ..core.dtypes import BOOL, FLOATING, SCALAR_NAMES, DType, bool_, int64
 from ..loops.ir import Expr, const
 from ..loops.scalar import (
-    absolute, cast, ceil, conj, copysign, floor, fma, fmod, idiv, imag, irem, is_complex, isnan,
-    log, maximum, minimum, power, real, round_half_even, sqrt, trunc, where,
-)
+    absolute, cast, ceil, conj, copysign, floor, fma, fmod, idiv, imag, irem, is_complex, log,
+    power, real, round_half_even, sqrt, trunc, where,
+)  # fmt: skip
 from .kinds import composite, elementwise
 
 
-def _floating(x: Expr) -> bool:
+def is_floating(x: Expr) -> bool:
+    """Whether an expression is of a floating dtype."""
     return x.dtype.category == FLOATING
 
 
@@ -74,14 +75,14 @@ def _quotient(x: Expr, y: Any, rounding_mode: str | None) -> Expr:
     if is_complex(x):
         raise NotImplementedError(f'"div_{rounding_mode}_cpu" not implemented for '
                                   f"'{SCALAR_NAMES[x.dtype]}'")
-    if not _floating(x):
+    if not is_floating(x):
         return idiv(x, y) if rounding_mode == "trunc" else floor_quotient(x, y)
     return trunc(x / y) if rounding_mode == "trunc" else floor_quotient(x, y)
 
 
 def floor_quotient(x: Expr, y: Expr) -> Expr:
     """Division rounded down; for floats exactly rounded from the remainder, as Python's."""
-    if not _floating(x):
+    if not is_floating(x):
         q, r = idiv(x, y), irem(x, y)
         if not x.dtype.is_signed:
             return q
@@ -97,7 +98,7 @@ def floor_quotient(x: Expr, y: Expr) -> Expr:
 
 def _whole_by_zero(x: Expr, y: Expr, *rest: Any) -> Any:
     """Integers divided by zero: refused, where floats give an infinity or NaN."""
-    if _floating(x) or rest and rest[0] is None:
+    if is_floating(x) or rest and rest[0] is None:
         return None
     return y.ne(0)
 
@@ -136,7 +137,7 @@ floor_divide = elementwise(
 
 def floor_remainder(x: Expr, y: Expr) -> Expr:
     """The remainder with the divisor's sign."""
-    r = fmod(x, y) if _floating(x) else irem(x, y)
+    r = fmod(x, y) if is_floating(x) else irem(x, y)
     if not x.dtype.is_signed:
         return r
     return where(r.ne(0) & ((r < 0) ^ (y < 0)), r + y, r)
@@ -151,7 +152,7 @@ remainder = elementwise(
     doc="self modulo other, with the sign of other.")
 fmod_ = elementwise(
     "fmod(Tensor self, Tensor other) -> Tensor",
-    lambda x, y: fmod(x, y) if _floating(x) else irem(x, y), domain={"other": (0.7, 3.0)},
+    lambda x, y: fmod(x, y) if is_floating(x) else irem(x, y), domain={"other": (0.7, 3.0)},
     takes="if", holds=_whole_by_zero, fail=_zero_division,
     backward={"self": lambda grad: grad,
               "other": lambda grad, self, other: -grad * trunc(self / other)},
@@ -225,7 +226,7 @@ sgn = elementwise("sgn(Tensor self) -> Tensor", sign_of, takes="bifc", holomorph
                   backward={"self": _sgn_grad},
                   doc="self / |self|, 0 at 0: the sign of real numbers.")
 signbit = elementwise("signbit(Tensor self) -> Tensor",
-                      lambda x: copysign(const(1, x.dtype), x) < 0 if _floating(x) else x < 0,
+                      lambda x: copysign(const(1, x.dtype), x) < 0 if is_floating(x) else x < 0,
                       dtype="compare", inplace=False, doc="Whether the sign bit is set.")
 copysign_ = elementwise("copysign(Tensor self, Tensor other) -> Tensor", copysign, dtype="float",
                         backward={"self": lambda grad, self, result:
@@ -336,26 +337,29 @@ pow_ = composite("pow(Tensor self, Tensor exponent) -> Tensor", _pow, inplace=Tr
 # ---- rounding --------------------------------------------------------------------------------
 
 def _rounding(function: Any) -> Any:
-    return lambda x, *rest: function(x) if _floating(x) else x
+    return lambda x, *rest: function(x) if is_floating(x) else x
 
 
 floor_ = elementwise("floor(Tensor self) -> Tensor", _rounding(floor),
                      takes="if",
                      kernel="floor_vml_cpu",
-                     no_complex="floor is not supported for complex inputs", backward={"self": lambda grad: 0}, doc="Rounded down.")
+                     no_complex="floor is not supported for complex inputs",
+                     backward={"self": lambda grad: 0}, doc="Rounded down.")
 ceil_ = elementwise("ceil(Tensor self) -> Tensor", _rounding(ceil),
                     takes="if",
                      kernel="ceil_vml_cpu",
-                     no_complex="ceil is not supported for complex inputs", backward={"self": lambda grad: 0}, doc="Rounded up.")
+                     no_complex="ceil is not supported for complex inputs",
+                     backward={"self": lambda grad: 0}, doc="Rounded up.")
 trunc_ = elementwise("trunc(Tensor self) -> Tensor", _rounding(trunc), aliases=("fix",),
                      takes="if",
                      kernel="trunc_vml_cpu",
-                     no_complex="trunc is not supported for complex inputs", backward={"self": lambda grad: 0},
+                     no_complex="trunc is not supported for complex inputs",
+                     backward={"self": lambda grad: 0},
                      doc="Rounded to zero.")
 
 
 def _round(x: Expr, decimals: int) -> Expr:
-    if not _floating(x):
+    if not is_floating(x):
         return x
     if decimals == 0:
         return round_half_even(x)
@@ -367,95 +371,12 @@ def _round(x: Expr, decimals: int) -> Expr:
 round_ = elementwise("round(Tensor self, *, int decimals=0) -> Tensor", _round,
                      takes="if",
                      kernel="round_vml_cpu",
-                     no_complex="round is not supported for complex inputs", backward={"self": lambda grad: 0},
+                     no_complex="round is not supported for complex inputs",
+                     backward={"self": lambda grad: 0},
                      doc="Rounded to nearest, ties to even.")
 frac = elementwise("frac(Tensor self) -> Tensor", lambda x: x - trunc(x),
                    takes="f",
                    backward={"self": lambda grad: grad}, doc="self - trunc(self).")
-
-
-# ---- extremes --------------------------------------------------------------------------------
-
-def _half_ties(beats: str) -> Any:
-    def of(grad: Expr, mine: Expr, other: Expr) -> Expr:
-        wins = mine > other if beats == "gt" else mine < other
-        return where(mine.eq(other), grad * 0.5, where(wins | isnan(mine), grad, 0.0))
-    return of
-
-
-_larger, _smaller = _half_ties("gt"), _half_ties("lt")
-maximum_ = elementwise(
-    "maximum(Tensor self, Tensor other) -> Tensor", maximum, inplace=False, numbers=(),
-    backward={"self": lambda grad, self, other: _larger(grad, self, other),
-              "other": lambda grad, self, other: _larger(grad, other, self)},
-    doc="The larger of two; a NaN wins.")
-minimum_ = elementwise(
-    "minimum(Tensor self, Tensor other) -> Tensor", minimum, inplace=False, numbers=(),
-    backward={"self": lambda grad, self, other: _smaller(grad, self, other),
-              "other": lambda grad, self, other: _smaller(grad, other, self)},
-    doc="The smaller of two; a NaN wins.")
-fmax = elementwise(
-    "fmax(Tensor self, Tensor other) -> Tensor",
-    lambda x, y: where(isnan(x), y, where(isnan(y), x, maximum(x, y))) if _floating(x)
-    else maximum(x, y), inplace=False, numbers=(),
-    backward={"self": lambda grad, self, other: where((self >= other) | isnan(other), grad, 0.0),
-              "other": lambda grad, self, other: where((self >= other) | isnan(other), 0.0, grad)},
-    doc="The larger of two; a number wins over NaN.")
-fmin = elementwise(
-    "fmin(Tensor self, Tensor other) -> Tensor",
-    lambda x, y: where(isnan(x), y, where(isnan(y), x, minimum(x, y))) if _floating(x)
-    else minimum(x, y), inplace=False, numbers=(),
-    backward={"self": lambda grad, self, other: where((self <= other) | isnan(other), grad, 0.0),
-              "other": lambda grad, self, other: where((self <= other) | isnan(other), 0.0, grad)},
-    doc="The smaller of two; a number wins over NaN.")
-
-
-def _clamped(x: Expr, low: Any, high: Any) -> Expr:
-    if low is None and high is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if low is not None:
-        x = where(x < low, low, x)
-        x = where(isnan(low), low, x) if _floating(x) else x
-    if high is not None:
-        x = where(x > high, high, x)
-        x = where(isnan(high), high, x) if _floating(x) else x
-    return x
-
-
-def _inside(self: Expr, low: Any, high: Any) -> Expr | None:
-    held = None
-    if low is not None:
-        held = self >= low
-    if high is not None:
-        held = (self <= high) if held is None else held & (self <= high)
-    return held
-
-
-def _clamp_rule(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
-    if promoted is bool_ and None not in values:
-        raise NotImplementedError('"clamp_cpu" not implemented for \'Bool\'')
-    return promoted, promoted
-
-
-clamp = elementwise(
-    "clamp(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", _clamped,
-    numbers=("min", "max"), dtype=_clamp_rule, takes="bif", kernel="clamp_scalar_cpu",
-    no_complex="clamp is not supported for complex types",
-    samples=lambda make: [(make(3, 4), -1, 1), (make(3, 4), None, 1), (make(3), make(3)),
-                          (make(2, 3), make(3, high=0), make(2, 1, low=0)), (make(0, 2), 1)],
-    aliases=("clip",),
-    backward={"self": lambda grad, self, min, max: where(_inside(self, min, max), grad, 0.0),
-              "min": lambda grad, self, min, max: where(
-                  self < min if max is None else (self < min) & (min < max), grad, 0.0),
-              "max": lambda grad, self, min, max: where(
-                  self > max if min is None else (self > max) | (max < min), grad, 0.0)},
-    doc="Limited to [min, max]; NaN stays.")
-clamp_min = composite("clamp_min(Tensor self, Tensor min) -> Tensor",
-                      lambda ops, self, min: ops.clamp(self, min), inplace=True,
-                      samples=lambda make: [(make(3, 4), 0), (make(3), make(3))])
-clamp_max = composite("clamp_max(Tensor self, Tensor max) -> Tensor",
-                      lambda ops, self, max: ops.clamp(self, None, max), inplace=True,
-                      samples=lambda make: [(make(3, 4), 0), (make(3), make(3))])
 
 
 # ---- combinations ----------------------------------------------------------------------------
