@@ -10,7 +10,7 @@ from ..operators import families
 from ..operators.record import ALIASES, RECORDS, Record
 from ..operators.schema import binder
 from . import call as calls
-from . import creation, drawing, foreach, listed, overloads
+from . import creation, drawing, foreach, from_data, listed, overloads
 
 
 class MemoryFormat:
@@ -32,8 +32,8 @@ MemoryFormat.__name__ = MemoryFormat.__qualname__ = "memory_format"
 MemoryFormat.__module__ = "torch"
 #: Functions that are no records.
 TABLES: list[dict[str, Callable[..., Any]]] = [
-    creation.FUNCTIONS, overloads.FUNCTIONS, foreach.FUNCTIONS, listed.FUNCTIONS,
-    drawing.FUNCTIONS]
+    creation.FUNCTIONS, from_data.FUNCTIONS, overloads.FUNCTIONS, foreach.FUNCTIONS,
+    listed.FUNCTIONS, drawing.FUNCTIONS]
 METHODS: dict[str, Callable[..., Any]] = {**overloads.METHODS, **drawing.METHODS}
 MEMORY_FORMATS = {n: MemoryFormat(n) for n in (
     "preserve_format", "contiguous_format", "channels_last", "channels_last_3d")}
