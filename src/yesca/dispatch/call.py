@@ -7,11 +7,12 @@ whatever it does not know ends up here.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from ..core import registry
 from ..core.devices import CPU, META
-from ..core.dtypes import SCALAR_NAMES, DType
+from ..core.dtypes import SCALAR_NAMES, DType, bool_
 from ..core.spec import Spec, on_meta
 from ..core.storage import UntypedStorage
 from ..core.tensor_base import Extra, TensorBase, Version
@@ -151,6 +152,8 @@ def make_plan(record: Record, values: tuple[Any, ...], tensors: list[Any], targe
     if any(s.dtype.is_complex for s in specs):
         _refuse_complex(record, specs)
     record.program(record, program, tuple(given))  # type: ignore[misc]
+    if record.name in ("to_dtype", "copy"):
+        _warn_of_lost_parts(specs[-1], program.results[0])
     plan = program.finish()
     plan.values = tuple(
         NUMBER if mode in "TS" and isinstance(v, NUMBERS) else v
@@ -170,6 +173,18 @@ def _refuse_complex(record: Record, specs: list[Spec]) -> None:
     if record.kind not in _MOVING and "c" not in record.takes:
         found = next(s.dtype for s in specs if s.dtype.is_complex)
         raise record.lacks(SCALAR_NAMES[found])
+
+
+_warned: list[bool] = []
+
+
+def _warn_of_lost_parts(source: Spec, made: Spec) -> None:
+    """Once a process: a conversion drops imaginary parts (one inside a backward pass may)."""
+    if source.dtype.is_complex and not made.dtype.is_complex and made.dtype is not bool_ \
+            and not _warned and STATE.run is None:
+        _warned.append(True)
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning,
+                      stacklevel=4)
 
 
 def _plain(value: Any) -> Any:
@@ -212,8 +227,8 @@ def execute(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: boo
     for k in plan.writes:  # also where a check fails afterwards
         inplace.bump(tensors[k])
     storages = _storages(plan, tensors, scalars)
-    if not plan.results:
-        return None
+    if not plan.results:  # a call that only writes, or one whose list of results is empty
+        return () if plan.record.schema.text.endswith("[]") else None
     wrap = registry.wrap
     results = [wrap(s, spec, 0) for s, spec in zip(storages, plan.results, strict=True)]
     if needs and plan.differentiable:

@@ -48,6 +48,7 @@ DECOMPOSITIONS = {
     "linalg_cholesky_ex": ("L", "info"), "linalg_inv_ex": ("inverse", "info"),
     "linalg_lu": ("P", "L", "U"), "lu_unpack": ("P", "L", "U"),
     "linalg_lu_factor": ("LU", "pivots"), "linalg_lu_factor_ex": ("LU", "pivots", "info"),
+    "_lu_with_info": ("LU", "pivots", "info"),
     "linalg_solve_ex": ("result", "info"), "triangular_solve": ("solution", "cloned_coefficient"),
     "linalg_lstsq": ("solution", "residuals", "rank", "singular_values"),
     "linalg_slogdet": ("sign", "logabsdet"), "slogdet": ("sign", "logabsdet"),
@@ -167,6 +168,23 @@ for _name, _function in (("einsum", _einsum), ("chain_matmul", _chain_matmul)):
     _function.__name__ = _function.__qualname__ = _name
     _function.__module__ = "torch.functional"
     FUNCTIONS[_name] = _function
+
+
+def _question(name: str) -> Any:
+    """`torch.is_complex(x)`: what the method says."""
+    def function(input: Any) -> Any:
+        if not isinstance(input, TensorBase):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not "
+                            f"{type(input).__name__}")
+        return getattr(input, name)()
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "torch"
+    return function
+
+
+for _name in ("is_complex", "is_conj", "is_neg", "is_floating_point", "is_signed", "is_inference"):
+    FUNCTIONS[_name] = _question(_name)
 
 
 #: Methods that one schema cannot say.

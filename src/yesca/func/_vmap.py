@@ -38,8 +38,8 @@ class VmapLevel(Level):
             return self.wrap(_rules.rule(record)(self, record, values))
         if not self.owns(target):
             raise RuntimeError(
-                f"vmap: inplace arithmetic(self, *extra_args) is not possible because there "
-                f"exists a Tensor `other` in extra_args that has more elements than `self`. This "
+                "vmap: inplace arithmetic(self, *extra_args) is not possible because there "
+                "exists a Tensor `other` in extra_args that has more elements than `self`. This "
                 "happened due to `other` being vmapped over but `self` not being vmapped over in "
                 "a vmap. Please try to use out-of-place operators instead of inplace arithmetic. "
                 "If said operator is being called inside the PyTorch framework, please file a bug "

@@ -126,7 +126,7 @@ def _to_real(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
 def _angle(x: Any) -> Expr:
     if is_complex(x):
         return atan2(imag(x), real(x))  # type: ignore[no-any-return]
-    return where(isnan(x), x, where(x < 0, math.pi, 0.0))
+    return where(isnan(x), x, where(x < 0, const(math.pi, x.dtype), 0.0))
 
 
 def _angle_grad(grad: Any, self: Any) -> Any:

@@ -63,6 +63,8 @@ def elementwise_program(record: Record, p: Any, values: tuple[Any, ...]) -> None
         _check_numbers(record, p, values)
     promoted = p.promote(tensors, numbers)
     compute, result = elementwise_dtypes(record, p, promoted, values)
+    if compute.is_complex and record.name == "abs" and p.inplace_target is not None:
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
     shape = broadcast_shapes(*(t.spec.shape for t in tensors))
     results = [p.result(spec(d, shape, dense_order([t.spec for t in tensors], shape), p.device))
                for d in _result_dtypes(record, values, result, p)]

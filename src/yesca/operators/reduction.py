@@ -76,18 +76,20 @@ def _shared(ops: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool
     return ops.select_where(mask, ops.div(spread(ops, grad, shape, dim, keepdim), count), 0.0)
 
 
-_all_values = reduction("max_all(Tensor self) -> Tensor", "max", dtype="same", method=False,
+_all_values = reduction("max_all(Tensor self) -> Tensor", "max", dtype="same", kernel="max_all", method=False,
                         node_name="MaxBackward1",
                         backward={"self": lambda ops, grad, self, result:
                                   _shared(ops, grad, self, result, None, False)})
-_all_least = reduction("min_all(Tensor self) -> Tensor", "min", dtype="same", method=False,
+_all_least = reduction("min_all(Tensor self) -> Tensor", "min", dtype="same", kernel="min_all", method=False,
                        node_name="MinBackward1",
                        backward={"self": lambda ops, grad, self, result:
                                  _shared(ops, grad, self, result, None, False)})
 any_ = reduction("any(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "any",
-                 before=lambda x: as_bool(x), dtype="bool", takes="bifc", doc="Whether any is true.")
+                 before=lambda x: as_bool(x), dtype="bool", takes="bifc",
+                 doc="Whether any is true.")
 all_ = reduction("all(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "all",
-                 before=lambda x: as_bool(x), dtype="bool", takes="bifc", doc="Whether all are true.")
+                 before=lambda x: as_bool(x), dtype="bool", takes="bifc",
+                 doc="Whether all are true.")
 
 
 def _prod_back(ops: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
@@ -246,7 +248,19 @@ rows("logsumexp_dims(Tensor self, any dims) -> Tensor", _logsumexp, method=False
                                       tuple(self.shape), dims, False))))})
 
 
+def _complex_logsumexp(ops: Any, self: Any, dim: Any, keepdim: bool) -> Any:
+    """The real parts say how much is taken out of the exponentials."""
+    top = ops.amax(ops.real(self).detach(), () if dim is None else dim, True)
+    top = ops.select_where(ops.isinf(top), 0.0, top)
+    made = ops.add(ops.log(ops.sum(ops.exp(ops.sub(self, top)), dim, True)), top)
+    if keepdim or not self.dim():
+        return made
+    return ops.reshape(made, reduced_shape(tuple(self.shape), reduced_dims(dim, self.dim()), False))
+
+
 def _logsumexp_public(ops: Any, self: Any, dim: Any, keepdim: bool) -> Any:
+    if self.dtype.is_complex:
+        return _complex_logsumexp(ops, self, dim, keepdim)
     if not self.dtype.is_floating_point:
         self = ops.to_dtype(self, float32)
     if self.dim() == 0:

@@ -257,6 +257,9 @@ def _as_strided(base: Spec, size: tuple[int, ...], stride: tuple[int, ...], offs
                 ) -> algebra.Strided:
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
+    if any(n < 0 for n in size):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: "
+                           f"{list(size)}")
     if any(s < 0 for s in stride):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got "
                            f"strides: {list(stride)}")
@@ -319,8 +322,25 @@ rows("as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int 
      doc="self with the elements of one of its strided views replaced.")
 
 
+def _within(self: Any, size: tuple[int, ...], stride: tuple[int, ...], at: int) -> None:
+    """Refuse a view of bytes that the storage has not got."""
+    if len(size) != len(stride) or 0 in size or any(n < 0 for n in (*size, *stride)):
+        return  # nothing to look at, or refused elsewhere
+    item, have = self._spec.dtype.itemsize, self._storage._nbytes
+    last = sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    need = (at + last + 1) * item
+    if need > have:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and "
+            f"itemsize {item} requiring a storage size of {need} are out of bounds for storage of "
+            f"size {have}")
+
+
 def _offset_as_strided(ops: Any, self: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
     at = self._offset if storage_offset is None else storage_offset
+    if at < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {at}")
+    _within(self, tuple(size), tuple(stride), at)
     return ops.as_strided_view(self, tuple(size), tuple(stride), at - self._offset)
 
 
