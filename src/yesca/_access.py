@@ -245,6 +245,20 @@ def typed_storage(tensor: Any) -> TypedStorage:
     return untyped._typed[dtype]
 
 
+def as_subclass(tensor: Any, cls: type) -> Any:
+    """Another object for the same tensor: memory, version and place in the tape."""
+    made = object.__new__(cls)
+    made._storage, made._spec, made._offset = tensor._storage, tensor._spec, tensor._offset
+    made._counter, made._node, made._output_nr = tensor._counter, None, 0
+    made._grad = made._extra = None
+    made._requires_grad = False
+    if tensor.requires_grad:
+        viewed = OPERATORS.alias(tensor)
+        made._node, made._output_nr = viewed._node, viewed._output_nr
+        made._requires_grad, made._extra = True, viewed._extra
+    return made
+
+
 # ---- hooks and gradients ---------------------------------------------------------------------
 
 def register_hook(tensor: Any, hook: Callable[[Any], Any]) -> Any:
