@@ -12,7 +12,7 @@ FAMILIES = (
     "sorting", "searching", "quantiles", "view_copies", "bags", "optimizers", "losses",
     "classification", "class_probabilities", "adding_products", "convolution", "pooling",
     "adaptive_pooling", "resampling", "patches", "factorisations", "lu_factors", "solvers",
-    "matrix_norms", "matrix_functions",
+    "matrix_norms", "matrix_functions", "bessel", "special_functions", "polynomials",
 )
 _loaded: list[str] = []
 

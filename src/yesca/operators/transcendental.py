@@ -8,6 +8,7 @@ from typing import Any
 from ..core.dtypes import FLOATING
 from ..core.spec import spec
 from ..core.views import dense_order
+from ..loops.elementary.gamma import trigamma
 from ..loops.ir import Expr, cast
 from ..loops.scalar import (
     acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, digamma, erf, erfc, erfinv, exp,
@@ -64,6 +65,7 @@ erfinv_ = _float("erfinv", erfinv, lambda grad, self:
 lgamma_ = _float("lgamma", lgamma, lambda grad, self: grad * digamma(self),
                  "log |gamma(self)|.", domain=(0.5, 4.0))
 digamma_ = elementwise("digamma(Tensor self) -> Tensor", digamma, dtype="float",
+                       backward={"self": lambda grad, self: grad * trigamma(self)},
                        aliases=("psi",), domain=(0.5, 4.0),
                        doc="The derivative of lgamma.")
 sinc = _float("sinc", lambda x: where(x.eq(0), 1.0, sin(x * math.pi) / (x * math.pi)),
