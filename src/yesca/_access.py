@@ -73,7 +73,24 @@ def read_one(tensor: Any) -> Any:
     _readable(tensor)
     base = tensor._spec
     address = tensor._storage._address + tensor._offset * base.dtype.itemsize
-    return decode(ctypes.string_at(address, base.dtype.itemsize), base.dtype)[0]
+    made = decode(ctypes.string_at(address, base.dtype.itemsize), base.dtype)[0]
+    return made.conjugate() if base.conj else made
+
+
+def real_number(value: Any, name: str) -> Any:
+    """A number without its imaginary part, which must be 0."""
+    if not isinstance(value, complex):
+        return value
+    if value.imag:
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+    return value.real
+
+
+def single(tensor: Any) -> Any:
+    """The value that Python's conversions want; they need exactly one."""
+    if tensor._spec.numel != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return tensor.item()
 
 
 def decode(raw: bytes, dtype: DType) -> list[Any]:
@@ -93,7 +110,9 @@ def decode(raw: bytes, dtype: DType) -> list[Any]:
 def to_list(tensor: Any) -> Any:
     """Nested lists of Python numbers."""
     _readable(tensor)
-    plain = tensor if tensor._spec.contiguous else OPERATORS.contiguous(tensor.detach())
+    as_is = tensor._spec.contiguous and not tensor._spec.conj
+    plain = tensor if as_is else OPERATORS.clone(
+        tensor.detach(), memory_format=OPERATORS.contiguous_format)
     base = plain._spec
     if not base.numel:
         flat: list[Any] = []
@@ -129,6 +148,12 @@ def to_numpy(tensor: Any, force: bool) -> Any:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use "
                            "tensor.detach().numpy() instead.")
     base = tensor._spec
+    if base.conj:
+        if not force:
+            raise RuntimeError("Can't call numpy() on Tensor that has conjugate bit set. Use "
+                               "tensor.resolve_conj().numpy() instead.")
+        tensor = OPERATORS.resolve_conj(tensor)
+        base = tensor._spec
     if base.device is not CPU:
         raise TypeError(f"can't convert {base.device} device type tensor to numpy. Use "
                         "Tensor.cpu() to copy the tensor to host memory first.")

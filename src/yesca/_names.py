@@ -25,6 +25,7 @@ HOMES: dict[str, str] = {
         "memory_format=MemoryFormat contiguous_format channels_last channels_last_3d "
         "preserve_format"
     ),
+    "autograd.anomaly_mode": "is_anomaly_enabled is_anomaly_check_nan_enabled",
     "autograd.modes": (
         "no_grad enable_grad inference_mode set_grad_enabled is_grad_enabled "
         "is_inference_mode_enabled"

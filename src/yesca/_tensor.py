@@ -17,6 +17,7 @@ from .core.dtypes import FLOATING, DType
 from .core.spec import Size, Spec
 from .core.storage import UntypedStorage
 from .core.tensor_base import Extra, TensorBase, Version
+from .core.views import wrap_dim
 from .dispatch import functions
 from .dispatch.call import OPERATORS
 from .dispatch.inplace import settle
@@ -114,11 +115,11 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     ndimension = dim
 
     def size(self, dim: int | None = None) -> Any:
-        return self._spec.shape if dim is None else self._spec.shape[_wrapped(dim, self._spec)]
+        return self._spec.shape if dim is None else self._spec.shape[wrap_dim(dim, self._spec.ndim)]
 
     def stride(self, dim: int | None = None) -> Any:
         strides = self._spec.strides
-        return strides if dim is None else strides[_wrapped(dim, self._spec)]
+        return strides if dim is None else strides[wrap_dim(dim, self._spec.ndim)]
 
     def numel(self) -> int:
         return self._spec.numel
@@ -140,6 +141,32 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def is_complex(self) -> bool:
         return self._spec.dtype.is_complex
 
+    def is_conj(self) -> bool:
+        """Whether this is a conjugated view."""
+        return self._spec.conj
+
+    def is_neg(self) -> bool:
+        """False: there are no negated views here."""
+        return False
+
+    @property
+    def real(self) -> Tensor:
+        """The real part: a view of a complex tensor, and a real tensor itself."""
+        return OPERATORS.real(self)  # type: ignore[no-any-return]
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real.copy_(_as_operand(value, self))
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary part of a complex tensor, as a view."""
+        return OPERATORS.imag(self)  # type: ignore[no-any-return]
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag.copy_(_as_operand(value, self))
+
     def is_signed(self) -> bool:
         return self._spec.dtype.is_signed
 
@@ -153,8 +180,10 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return False
 
     def is_set_to(self, tensor: Tensor) -> bool:
+        mine, other = self._spec, tensor._spec
         return (self._storage is tensor._storage and self._offset == tensor._offset
-                and self._spec is tensor._spec)
+                and (mine.dtype, mine.shape, mine.strides)
+                == (other.dtype, other.shape, other.strides))
 
     is_sparse = is_quantized = is_cuda = is_mps = is_xpu = is_mkldnn = is_sparse_csr = False
     is_nested = _is_param = False
@@ -386,13 +415,13 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return bool(_access.read_one(self))
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(_access.real_number(_access.single(self), "double"))
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(_access.real_number(_access.single(self), "int64_t"))
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(_access.single(self))
 
     def __index__(self) -> int:
         if self._spec.dtype.category >= FLOATING or self._spec.numel != 1:
@@ -424,6 +453,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def __getitem__(self, index: Any) -> Any:
         return _indexing.get(self, index)
+
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("Tensor does not support deleting items")
 
     def __setitem__(self, index: Any, value: Any) -> None:
         _indexing.put(self, index, value)
@@ -457,10 +489,10 @@ def wrap(storage: UntypedStorage, spec: Spec, offset: int) -> Tensor:
 registry.wrap = wrap
 
 
-def _wrapped(dim: int, spec: Spec) -> int:
-    from .core.views import wrap_dim
-
-    return wrap_dim(dim, spec.ndim)
+def _as_operand(value: Any, like: Tensor) -> Any:
+    if isinstance(value, TensorBase):
+        return value
+    return OPERATORS.tensor(value, dtype=like._spec.dtype.to_real())
 
 
 from . import _tensor_methods  # noqa: E402 - adds methods to the class above

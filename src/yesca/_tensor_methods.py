@@ -207,6 +207,15 @@ def _last_two(self: Any) -> Any:
     return OPERATORS.transpose(self, -2, -1)
 
 
+def _hermitian(self: Any) -> Any:
+    if self.dim() not in (0, 2):
+        raise RuntimeError("tensor.H is only supported on matrices (2-D tensors). Got "
+                           f"{self.dim()}-D tensor."
+                           + (" For batches of matrices, consider using tensor.mH"
+                              if self.dim() > 2 else ""))
+    return OPERATORS.conj(OPERATORS.transpose(self, -2, -1) if self.dim() else self)
+
+
 def _overload(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return getattr(OPERATORS, name)(self, *args, **kwargs)
@@ -230,10 +239,20 @@ def _resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
     return self
 
 
+def _c_name(tensor: Any) -> str:
+    """How PyTorch's messages call the dtype."""
+    name = tensor._spec.dtype.name
+    return {"int64": "long int", "float32": "float", "float64": "double", "int32": "int",
+            "int16": "short int"}.get(name, name)
+
+
 def _set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = None,
           stride: Any = None) -> Any:
     """Look at another storage (or tensor's) from now on."""
     if isinstance(source, TensorBase):
+        if source._spec.dtype is not self._spec.dtype:
+            raise RuntimeError(f"Could not set tensor of type {_c_name(source)} to a tensor of "
+                               f"type {_c_name(self)}")
         self._storage, self._spec, self._offset = source._storage, source._spec, source._offset
         return self
     storage = creation.make(spec(self._spec.dtype, (0,)))._storage if source is None else \
@@ -241,6 +260,10 @@ def _set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = No
     shape = (storage._nbytes // self._spec.dtype.itemsize,) if size is None else tuple(size)
     if stride is None:
         stride = spec(self._spec.dtype, shape).strides
+    made = spec(self._spec.dtype, shape, tuple(stride), self._spec.device)
+    need = storage_offset * made.dtype.itemsize + made.nbytes
+    if made.numel and need > storage._nbytes and storage.resizable():
+        storage._grow(need)
     made = creation.tensor_from_storage(storage, self._spec.dtype, storage_offset, shape, stride)
     self._storage, self._spec, self._offset = storage, made._spec, made._offset
     return self
@@ -277,7 +300,8 @@ def install(cls: Any) -> None:
     for method, name in (("float", "float32"), ("double", "float64"), ("half", "float16"),
                          ("bfloat16", "bfloat16"), ("long", "int64"), ("int", "int32"),
                          ("short", "int16"), ("char", "int8"), ("byte", "uint8"),
-                         ("bool", "bool")):
+                         ("bool", "bool"), ("cfloat", "complex64"),
+                         ("cdouble", "complex128")):
         setattr(cls, method, _conversion(name))
     for name in ("empty", "zeros", "ones", "full"):
         setattr(cls, f"new_{name}", _new_of(getattr(creation, name)))
@@ -285,7 +309,7 @@ def install(cls: Any) -> None:
     cls.new_tensor = _new_tensor
     cls.T = property(_transposed_all)
     cls.mT = property(_last_two)
-    cls.H, cls.mH = property(_last_two), property(_last_two)
+    cls.H, cls.mH = property(_hermitian), property(lambda self: OPERATORS.adjoint(self))
     for name in ("max", "min"):
         setattr(cls, name, _overload(name))
     cls.resize_, cls.set_ = _resize_, _set_
@@ -307,7 +331,8 @@ _METHODS = (
     "sigmoid", "relu", "square", "reciprocal", "maximum", "minimum", "eq", "ne", "lt", "le", "gt",
     "ge", "sum", "mean", "amax", "amin", "prod", "any", "all", "view", "transpose", "permute",
     "t", "unsqueeze", "squeeze", "expand", "select", "narrow", "clone", "clamp", "matmul", "mm",
-    "bmm", "reshape", "flatten", "unflatten", "view_as", "expand_as", "softmax", "log_softmax", "gather", "index_select", "cumsum",
+    "bmm", "reshape", "flatten", "unflatten", "view_as", "expand_as", "softmax",
+    "log_softmax", "gather", "index_select", "cumsum",
 )
 
 

@@ -172,3 +172,26 @@ def test_integers_are_refused_and_broadcasts_are_summed():
     with pytest.raises(NotImplementedError, match="\"mse_cpu\" not implemented for 'Long'"):
         ops.mse_loss(torch.tensor([1]), torch.tensor([2]))
     check_gradients(lambda x, y: ops.mse_loss(x, y), [(2, 3), (3,)])
+
+
+# ---- alignments and margins ------------------------------------------------------------------
+
+def test_ctc_loss_counts_all_alignments():
+    # two frames, one label: "a a", "a -", "- a"
+    p = np.array([[0.5, 0.5], [0.25, 0.75]])
+    lp = tensor(np.log(p)[:, None])
+    wanted = -np.log(0.5 * 0.75 + 0.5 * 0.25 + 0.5 * 0.75)
+    made = ops.ctc_loss(lp, torch.tensor([[1]]), (2,), (1,), reduction="none")
+    assert made.tolist() == pytest.approx([wanted])
+    twice = ops.ctc_loss(lp, torch.tensor([[1, 1]]), (2,), (2,), zero_infinity=True)
+    assert twice.item() == 0  # a repeated label needs a blank between
+    check_gradients(lambda x: ops.ctc_loss(
+        ops.log_softmax(x, 2), torch.tensor([[1, 2], [2, 0]]), (4, 3), (2, 1)), [(4, 2, 3)],
+        second=False)
+
+
+def test_multilabel_margin_loss():
+    x, t = [[0.1, 0.2, 0.4, 0.8]], [[3, 0, -1, 1]]
+    wanted = sum(max(0, 1 - (x[0][y] - x[0][i])) for y in (3, 0) for i in (1, 2)) / 4
+    made = ops.multilabel_margin_loss(torch.tensor(x), torch.tensor(t))
+    assert made.item() == pytest.approx(wanted)

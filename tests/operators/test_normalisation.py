@@ -116,7 +116,7 @@ def test_each_direction_is_one_launch():
         assert launches(lambda x=x, f=function, made=made: made.append(f(x))) == 1
         grad = torch.ones(shape)
         torch.autograd.grad(made[0], [w], grad_outputs=grad, retain_graph=True)
-        assert launches(lambda made=made, x=x: made[0].backward(torch.ones(shape))) <= 2
+        assert launches(lambda made=made, grad=grad: made[0].backward(grad)) <= 2
 
 
 def test_bits_do_not_depend_on_threads():

@@ -73,6 +73,28 @@ sample("conv_transpose2d")(lambda make: [(make(1, 3, 4, 3), make(3, 2, 2, 3), No
 sample("conv_transpose3d")(lambda make: [(make(1, 2, 2, 3, 2), make(2, 1, 2, 2, 2))])
 
 
+for _rank, _shape in ((1, (2, 3, 6)), (2, (1, 2, 5, 6)), (3, (1, 1, 4, 5, 4))):
+    SAMPLES[f"avg_pool{_rank}d"] = lambda make, shape=_shape: [
+        (make(*shape), 2), (make(*shape), 3, 1, 1)]
+    SAMPLES[f"max_pool{_rank}d"] = SAMPLES[f"max_pool{_rank}d_with_indices"] = \
+        lambda make, shape=_shape: [(make(*shape), 2), (make(*shape), 2, 1, 1, 2, True)]
+    SAMPLES[f"adaptive_avg_pool{_rank}d"] = SAMPLES[f"adaptive_max_pool{_rank}d"] = \
+        lambda make, shape=_shape: [(make(*shape), 3), (make(*shape), 1)]
+sample("pixel_shuffle")(lambda make: [(make(1, 8, 2, 3), 2)])
+sample("pixel_unshuffle")(lambda make: [(make(1, 2, 4, 6), 2)])
+sample("channel_shuffle", "native_channel_shuffle")(lambda make: [(make(1, 6, 2, 2), 3)])
+sample("im2col")(lambda make: [(make(1, 2, 4, 5), (2, 2), (1, 1), (1, 0), (2, 1))])
+sample("col2im")(lambda make: [(make(1, 8, 12), (4, 5), (2, 2), (1, 1), (1, 0), (2, 1))])
+sample("resample")(lambda make: [(make(1, 2, 4, 3), (5, 6), "linear", False, (None, None))])
+for _name, _shape in (("linear1d", (4,)), ("bilinear2d", (4, 3)), ("bicubic2d", (4, 5)),
+                      ("trilinear3d", (2, 3, 2))):
+    SAMPLES[f"upsample_{_name}"] = lambda make, shape=_shape: [
+        (make(1, 2, *shape), tuple(n + 2 for n in shape), True), (make(1, 2, *shape), shape, False)]
+for _rank in (1, 2, 3):
+    SAMPLES[f"upsample_nearest{_rank}d"] = SAMPLES[f"_upsample_nearest_exact{_rank}d"] = \
+        lambda make, rank=_rank: [(make(1, 2, *(3,) * rank), (5,) * rank)]
+
+
 # ---- normalisation and losses ----------------------------------------------------------------
 
 sample("layer_norm")(lambda make: [(make(3, 4), (4,)), (make(2, 3, 4), (3, 4), make(3, 4),
@@ -205,6 +227,19 @@ for _name, _arguments in (
 ):
     SAMPLES[_name] = lambda make, rest=_arguments: [(make(3, 4), *rest)]
 
+always("cross", [(4, 3), (4, 3)])
+always("pdist", [(4, 3)])
+sample("vander")(lambda make: [(make(4), 3)])
+sample("matrix_power")(lambda make: [(make(3, 3), 3), (make(2, 3, 3), 2)])
+
+#: Matrices that must be square, definite or of full rank, and complex numbers, which the arguments
+#: here are not: their families have tests of their own.
+ELSEWHERE = frozenset("""
+    cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet lu lu_parts lu_solve
+    lu_unpack lu_permutation matrix_exp matrix_exp_parts orgqr ormqr slogdet triangular_parts
+    triangular_solve complex polar real_part imag_part imag view_as_complex view_as_real conj_view
+    angle ctc_loss multilabel_margin_loss
+    """.split())
 INTERNAL = frozenset("""
     attention attention_slopes batch_norm_backward cat_list cdist_direct cdist_product
     cdist_slopes contraction convolution convolution_derivatives cross_entropy_backward
@@ -218,5 +253,8 @@ INTERNAL = frozenset("""
     softmax_backward_data sort_order split_pieces split_views spread stack_list topk_order
     histogram binary_cross_entropy_reduced binary_cross_entropy_with_logits_reduced
     huber_loss_reduced kl_div_reduced l1_loss_reduced mse_loss_reduced poisson_nll_loss_reduced
-    smooth_l1_loss_reduced soft_margin_loss_reduced
+    smooth_l1_loss_reduced soft_margin_loss_reduced adaptive_avg_pool adaptive_avg_pool_backward
+    cross_parts norm_power
+    adaptive_max_pool avg_pool avg_pool_backward col2im_blocks im2col_blocks max_pool
+    max_pool_backward resample_backward take_flat
     """.split())

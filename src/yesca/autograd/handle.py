@@ -10,6 +10,8 @@ from typing import Any
 from ..base.handles import register
 from ..core.tensor_base import TensorBase
 from ..dispatch.state import HOOKED_LEAVES
+from ..runtime.plan import NUMBER
+from ..runtime.program import Ref
 from .function_node import FunctionNode, HandleMethods
 from .inplace import gradient_edge
 from .node import Node
@@ -106,8 +108,12 @@ def _saved(node: Any, name: str) -> Any:
             if node._saved is None:
                 raise RuntimeError(FREED)
             return restore(node, node._saved[k], is_result, slot, True)
-    if name in names and not plan.record.schema.parameters[names.index(name)].is_tensor:
-        return plan.values[names.index(name)]
+    if name in names:
+        value = plan.values[names.index(name)]
+        if value is NUMBER:
+            return node._scalars[sum(v is NUMBER for v in plan.values[:names.index(name)])]
+        if not isinstance(value, Ref):
+            return value
     raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{name}'")
 
 

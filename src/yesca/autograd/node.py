@@ -96,9 +96,9 @@ class Node(NodeBase):
         if len(self._plan.views) < 2:
             return ""
         return (f"Output {port} of {short_name(self)} is a view and is being modified inplace. "
-                "This view is the output of a function that returns multiple views. Such functions do "
-                "not allow the output views to be modified inplace. You should replace the inplace "
-                "operation by an out-of-place one.")
+                "This view is the output of a function that returns multiple views. Such functions "
+                "do not allow the output views to be modified inplace. You should replace the "
+                "inplace operation by an out-of-place one.")
 
     def apply(self, grads: list[Any]) -> list[Any]:
         """Gradients of the tensor arguments from those of the results (None: no gradient)."""
@@ -236,6 +236,9 @@ def _environment(node: Node, grads: list[Any], operators: Any) -> dict[str, Any]
     plan = node._plan
     saved = _saved_tensors(node)
     scalars = iter(node._scalars)
+    if steps.conjugates(plan):
+        saved = {place: operators.conj(kept) for place, kept in saved.items()}
+        scalars = iter([number.conjugate() for number in node._scalars])
     found: dict[str, Any] = {
         "ops": operators, "grad": grads[0], "grads": tuple(grads),
         "needs": tuple(e is not None for e in node._edges), "result": saved.get((True, 0)),
@@ -254,7 +257,8 @@ def _environment(node: Node, grads: list[Any], operators: Any) -> dict[str, Any]
             found[name] = tuple(saved.get((False, r.slot)) for r in value)
             found[f"{name}_spec"] = tuple(r.spec for r in value)
         else:
-            found[name] = value
+            turned = isinstance(value, complex) and steps.conjugates(plan)
+            found[name] = value.conjugate() if turned else value
             found[f"{name}_spec"] = None
     found["grad"] = grads[0]  # also where an argument has that name
     return found

@@ -39,6 +39,15 @@ def restore(saved: Any) -> Any:
     return made
 
 
+def conjugates(plan: Plan) -> bool:
+    """Whether written formulas get conjugates: those of real-analytic functions then give what
+    PyTorch means by a gradient, the incoming one times the conjugate of the derivative."""
+    record = plan.record
+    return bool(record.kind != "elementwise" and record.holomorphic and any(
+        s.dtype.is_complex for s in (*plan.results, *(plan.operand_spec(k)
+                                                      for k in range(plan.operands)))))
+
+
 class _Writer:
     """Makes one step's source and its constants."""
 
@@ -49,7 +58,8 @@ class _Writer:
         kept = plan.saves(mask)
         self.kept = {place: k for k, place in enumerate(kept)}
         unpack = fast.FAST.restore if fast.FAST is not None else restore
-        self.scope: dict[str, Any] = {"restore": unpack, "ops": OPERATORS}
+        self.turned = conjugates(plan)
+        self.scope: dict[str, Any] = {"restore": unpack, "ops": OPERATORS, "conj": OPERATORS.conj}
 
     def constant(self, value: Any) -> str:
         name = f"c{len(self.scope)}"
@@ -58,7 +68,9 @@ class _Writer:
 
     def saved(self, is_result: bool, which: int) -> str:
         place = self.kept.get((is_result, which))
-        return "None" if place is None else f"restore(s[{place}])"
+        if place is None:
+            return "None"
+        return f"conj(restore(s[{place}]))" if self.turned else f"restore(s[{place}])"
 
     def names(self) -> dict[str, str]:
         """Expression of everything that a formula may name."""
@@ -74,7 +86,8 @@ class _Writer:
             name = parameter.name
             found[f"{name}_spec"] = "None"
             if value is NUMBER:
-                found[name] = f"node._scalars[{numbers}]"
+                found[name] = f"node._scalars[{numbers}]" + (
+                    ".conjugate()" if self.turned else "")
                 numbers += 1
             elif isinstance(value, Ref):
                 found[name] = self.saved(False, value.slot)
@@ -84,7 +97,8 @@ class _Writer:
                 found[name] = f"({parts},)"
                 found[f"{name}_spec"] = self.constant(tuple(r.spec for r in value))
             else:
-                found[name] = self.constant(value)
+                found[name] = self.constant(value.conjugate() if self.turned and isinstance(
+                    value, complex) else value)
         return found
 
     def make(self) -> Step:

@@ -59,7 +59,7 @@ class Spec:
 
     __slots__ = (
         "dtype", "shape", "strides", "device", "numel", "ndim", "contiguous", "nbytes", "dense",
-        "__weakref__",
+        "conj", "__weakref__",
     )
 
     dtype: DType
@@ -71,9 +71,11 @@ class Spec:
     contiguous: bool
     dense: bool  # every element of its extent is used once, in some order of dimensions
     nbytes: int  # bytes from the first element to the end of the last
+    conj: bool  # complex values are the conjugates of what lies in memory
 
     def __repr__(self) -> str:
-        return f"Spec({self.dtype}, {tuple(self.shape)}, {self.strides}, {self.device})"
+        conj = ", conj" if self.conj else ""
+        return f"Spec({self.dtype}, {tuple(self.shape)}, {self.strides}, {self.device}{conj})"
 
 
 _table: dict[tuple[object, ...], Spec] = {}
@@ -90,29 +92,34 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def spec(dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...] | None = None,
-         device: Device = CPU) -> Spec:
+         device: Device = CPU, conj: bool = False) -> Spec:
     """The interned spec; `strides=None` means contiguous."""
-    key = (dtype, tuple(shape), strides, device)
+    key = (dtype, tuple(shape), strides, device, conj)
     found = _table.get(key)
     if found is None:
-        found = _make(dtype, Size(shape), strides, device)
+        found = _make(dtype, Size(shape), strides, device, conj)
         if len(_table) >= LIMIT:
             _table.clear()
         _table[key] = found
     return found
 
 
-def _make(dtype: DType, shape: Size, strides: tuple[int, ...] | None, device: Device) -> Spec:
+def _make(dtype: DType, shape: Size, strides: tuple[int, ...] | None, device: Device,
+          conj: bool) -> Spec:
     natural = contiguous_strides(shape)
     steps = natural if strides is None else tuple(strides)
-    full = (dtype, tuple(shape), steps, device)
+    full = (dtype, tuple(shape), steps, device, conj)
     known = _table.get(full)
     if known is not None:
         return known
     made = Spec()
     made.dtype, made.shape, made.strides, made.device = dtype, shape, steps, device
+    made.conj = conj
     made.ndim = len(shape)
     made.numel = shape.numel()
+    if made.numel >= 1 << 63:
+        raise RuntimeError("numel: integer multiplication overflow. Storage size calculation "
+                           f"overflowed with sizes={list(shape)}")
     made.contiguous = made.numel == 0 or all(
         size == 1 or step == want for size, step, want in zip(shape, steps, natural, strict=True)
     )
@@ -141,4 +148,11 @@ def with_dtype(base: Spec, dtype: DType) -> Spec:
 
 def on_meta(base: Spec) -> Spec:
     """The same spec without bytes."""
-    return spec(base.dtype, base.shape, base.strides, META)
+    return spec(base.dtype, base.shape, base.strides, META, base.conj)
+
+
+def conjugated(base: Spec, conj: bool) -> Spec:
+    """The same spec whose values are (or are not) the conjugates of what lies in memory."""
+    if base.conj is conj:
+        return base
+    return spec(base.dtype, base.shape, base.strides, base.device, conj)

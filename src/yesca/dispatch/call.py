@@ -7,11 +7,12 @@ whatever it does not know ends up here.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from ..core import registry
 from ..core.devices import CPU, META
-from ..core.dtypes import DType
+from ..core.dtypes import SCALAR_NAMES, DType, bool_
 from ..core.spec import Spec, on_meta
 from ..core.storage import UntypedStorage
 from ..core.tensor_base import Extra, TensorBase, Version
@@ -25,7 +26,6 @@ from .state import STATE
 PLAN_LIMIT = 1 << 14  # plans that a record keeps; then it starts anew
 NUMBERS = (int, float, complex)
 _launch: Any = None
-last_plan: Any = None  # of the call that ran last: what the builtin path learns from
 
 
 def call(record: Record, values: tuple[Any, ...]) -> Any:
@@ -93,8 +93,7 @@ def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
         if len(record.plans) >= PLAN_LIMIT:
             record.plans.clear()
         record.plans[frozen] = plan
-    global last_plan
-    last_plan = plan
+    STATE.last_plan = plan
     return execute(plan, tensors, tuple(scalars), bool(needs) and STATE.grad)
 
 
@@ -150,7 +149,11 @@ def make_plan(record: Record, values: tuple[Any, ...], tensors: list[Any], targe
     program = Program(record, tuple(given), specs, device)
     if target is not None:
         program.inplace_target = Ref(0, specs[0])
+    if any(s.dtype.is_complex for s in specs):
+        _refuse_complex(record, specs)
     record.program(record, program, tuple(given))  # type: ignore[misc]
+    if record.name in ("to_dtype", "copy"):
+        _warn_of_lost_parts(specs[-1], program.results[0])
     plan = program.finish()
     plan.values = tuple(
         NUMBER if mode in "TS" and isinstance(v, NUMBERS) else v
@@ -158,6 +161,30 @@ def make_plan(record: Record, values: tuple[Any, ...], tensors: list[Any], targe
     plan.differentiable = record.backward is not None and any(
         r.dtype.is_floating_point or r.dtype.is_complex for r in plan.results)
     return plan
+
+
+#: Kinds whose records take complex operands unless a stage of theirs computes what these lack.
+_MOVING = ("view", "copy", "gather", "scatter", "creation", "contraction", "elementwise", "sort",
+           "composite")
+
+
+def _refuse_complex(record: Record, specs: list[Spec]) -> None:
+    """Refuse complex operands of a record whose arithmetic is that of real numbers."""
+    if record.kind not in _MOVING and "c" not in record.takes:
+        found = next(s.dtype for s in specs if s.dtype.is_complex)
+        raise record.lacks(SCALAR_NAMES[found])
+
+
+_warned: list[bool] = []
+
+
+def _warn_of_lost_parts(source: Spec, made: Spec) -> None:
+    """Once a process: a conversion drops imaginary parts (one inside a backward pass may)."""
+    if source.dtype.is_complex and not made.dtype.is_complex and made.dtype is not bool_ \
+            and not _warned and STATE.run is None:
+        _warned.append(True)
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning,
+                      stacklevel=4)
 
 
 def _plain(value: Any) -> Any:
@@ -200,8 +227,8 @@ def execute(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: boo
     for k in plan.writes:  # also where a check fails afterwards
         inplace.bump(tensors[k])
     storages = _storages(plan, tensors, scalars)
-    if not plan.results:
-        return None
+    if not plan.results:  # a call that only writes, or one whose list of results is empty
+        return () if plan.record.schema.text.endswith("[]") else None
     wrap = registry.wrap
     results = [wrap(s, spec, 0) for s, spec in zip(storages, plan.results, strict=True)]
     if needs and plan.differentiable:

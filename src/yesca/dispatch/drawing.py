@@ -23,6 +23,7 @@ from . import noise
 from . import random_fills as fills
 from .call import OPERATORS
 from .creation import empty, empty_like, full_like, make, sizes_of
+from .levels import fresh
 from .state import STATE, set_grad
 
 _MOST_CATEGORIES = 1 << 24
@@ -40,8 +41,8 @@ def _new(name: str, sizes: Any, size: Any, out: Any, dtype: DType | None, layout
     if out is not None:
         return _resized(out, shape, dtype)
     if layout is None and not pin_memory:
-        return make(spec(dtype or get_default_dtype(), shape, None, resolve(device)))
-    return empty(shape, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+        return fresh(make(spec(dtype or get_default_dtype(), shape, None, resolve(device))))
+    return fresh(empty(shape, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory))
 
 
 def _resized(out: Any, shape: tuple[int, ...], dtype: DType | None) -> Any:
@@ -171,8 +172,8 @@ def _like(name: str, other: Any, generator: Any, options: dict[str, Any]) -> Any
                         f"{type_name(other)}")
     fills.generator_of(name, generator)
     if not options and other._spec.dense:
-        return make(other._spec)
-    return empty_like(other, **options)
+        return fresh(make(other._spec))
+    return fresh(empty_like(other, **options))
 
 
 def rand_like(input: Any, *, generator: Any = None, requires_grad: bool = False,

@@ -22,7 +22,6 @@ from ..core.tensor_base import Extra, TensorBase, Version
 from ..operators.record import Record
 from ..runtime import builtins, layout, machine, memory, threads, units
 from ..runtime.plan import Plan
-from . import call as calls
 from .state import STATE, listeners
 
 CAPACITY = 1 << 15
@@ -41,7 +40,7 @@ class _Fast:
     types: dict[str, type]
     kept: list[Any] = field(default_factory=list)
     plans: list[Any] = field(default_factory=list)
-    retired: list[Any] = field(default_factory=list)
+    retired: list[list[Any]] = field(default_factory=list)  # plans of emptied tables
     operators: list[tuple[Record, Callable[..., Any]]] = field(default_factory=list)
     entries: int = 0
     off: bool = False  # every call takes the Python path (refresh() makes a change known)
@@ -61,13 +60,11 @@ class _Fast:
         self.hash = units.callable_of(fastcall.hash_words)
         ctypes.memmove(units.address(fastrun.fail_format), b"OL\0", 3)
         self.table = (ctypes.c_int64 * (4 * CAPACITY))()
-        self.pending = (ctypes.c_int64 * 256)()
         self.directory = (ctypes.c_int64 * 4096)()
         words = {
             fastcall.TABLE: ctypes.addressof(self.table), fastcall.CAPACITY: CAPACITY,
             fastcall.OPERATORS: ctypes.addressof(self.directory),
-            fastcall.PENDING: ctypes.addressof(self.pending), fastcall.THREAD: 0,
-            fastrun.SEQUENCE: SEQUENCE_ADDRESS,
+            fastcall.THREAD: 0, fastrun.RUNNING: 0, fastrun.SEQUENCE: SEQUENCE_ADDRESS,
         }
         objects = {
             fastkey.TENSOR_TYPE: self.types["tensor"],
@@ -87,6 +84,7 @@ class _Fast:
         self.restore = builtins.builtin(fastrun.restore, "restore")
         self.flags = ctypes.c_int64.from_address(self.state + fastcall.FLAGS)
         self.thread = ctypes.c_int64.from_address(self.state + fastcall.THREAD)
+        self.running = ctypes.c_int64.from_address(self.state + fastrun.RUNNING)
         listeners.append(self.refresh)
         self.refresh()
 
@@ -101,8 +99,8 @@ class _Fast:
     def refresh(self) -> None:
         """Copy the running thread's flags to where the builtin reads them."""
         state = STATE
-        slow = (self.off or state.levels or state.saving or state.inference or state.anomaly
-                or state.autocast)
+        slow = (self.off or state.python or state.levels or state.saving or state.inference
+                or state.anomaly or state.autocast)
         recorder = state.recorder
         if recorder is not self.recorder:
             self.recorder = recorder
@@ -163,44 +161,42 @@ class _Fast:
 
     # ---- plans ---------------------------------------------------------------------------
 
-    def learn(self, number: int, *args: Any, **options: Any) -> Any:
+    def learn(self, number: int, key: bytes, /, *args: Any, **options: Any) -> Any:
         """Run the Python twin and enter its plan under the key that was not found."""
-        length = ctypes.c_int64.from_address(self.state + self.code.PENDING_LENGTH).value
-        key = self.pending[:length]
         record, twin = self.operators[number]
-        calls.last_plan = None
+        STATE.last_plan = None
         given = (*args, *options.values())
         if record.name in INDIRECT:
             made = self._in_python(twin, args, options)
         else:
             made = twin(*args, **options)
-        plan = calls.last_plan
+        plan = STATE.last_plan
         if plan is not None and _computes(plan, record, _tensors_in(given)):
-            self.enter(key, plan, given)
+            self.enter([*memoryview(key).cast("q")], plan, given)
         return made
 
     def _in_python(self, twin: Callable[..., Any], args: Any, options: Any) -> Any:
         """Run a twin whose inner calls shall be seen: none of them takes the builtin path."""
-        before, self.off = self.off, True
+        before, STATE.python = STATE.python, True
         self.refresh()
         try:
             return twin(*args, **options)
         finally:
-            self.off = before
+            STATE.python = before
             self.refresh()
 
     def enter(self, key: list[int], plan: Plan, args: tuple[Any, ...]) -> None:
         """Put a plan into the table, if the builtin can run it."""
-        words = self.block(plan, key[1])
-        if words is None:
+        words, sizes = self.block(plan, key[1])
+        if not words:
             return
         if self.entries >= LIMIT:
             self.forget()
         block = (ctypes.c_int64 * len(words))(*words)
         stored = (ctypes.c_int64 * (len(key) + 1))(len(key), *key)
-        self.plans.append((block, stored, plan, [a for a in args
-                                                 if not isinstance(a, TensorBase)]))
         code = self.hash(ctypes.addressof(stored) + 8, len(key))
+        # The key holds addresses of specs, which the plan keeps, and of texts.
+        self.plans.append((block, stored, plan, sizes, _texts_in(args)))
         slot = code & (CAPACITY - 1)
         while self.table[4 * slot + 1]:
             slot = (slot + 1) & (CAPACITY - 1)
@@ -210,25 +206,30 @@ class _Fast:
         self.entries += 1
 
     def forget(self) -> None:
-        """Empty the table. The blocks live one table longer: a thread may be running one."""
+        """Empty the table. Calls that go on, in other threads or below this one, keep its plans."""
         ctypes.memset(self.table, 0, ctypes.sizeof(self.table))
-        self.retired, self.plans = self.plans, []
+        self.retired.append(self.plans)
+        if not self.running.value:
+            del self.retired[:-1]
+        self.plans = []
         self.entries = 0
 
-    def block(self, plan: Plan, mask: int) -> list[int] | None:
-        """The plan as `fastrun` reads it, or None where it cannot run it."""
+    def block(self, plan: Plan, mask: int) -> tuple[list[int], list[int]]:
+        """The plan as `fastrun` reads it, and the numbers it refers to; empty if it cannot run."""
+        nothing: tuple[list[int], list[int]] = ([], [])
         if plan.inplace and len(plan.results) != 1:
-            return None
+            return nothing
         slots = plan.operands + len(plan.results) + len(plan.temporaries)
         if (plan.meta or plan.host or len(plan.views) > 1 or slots >= SLOTS
                 or plan.record.schema.results == 0
                 or len(plan.results) > RESULTS
                 or plan.operands > OPERANDS or plan.checks > 8
-                or any(len(one.words) > WORDS for one in plan.launches)):
-            return None
+                or any(len(one.words) > WORDS for one in plan.launches)
+                or any(n[2] not in "ifs" for one in plan.launches for n in one.numbers)):
+            return nothing
         if plan.view is not None and \
                 plan.view[0].dtype.itemsize != plan.operand_spec(0).dtype.itemsize:
-            return None
+            return nothing
         saved = plan.saves(mask) if plan.differentiable and mask else ()
         slow = any(one.total > one.grain for one in plan.launches)
         offset = plan.view[1] if plan.view is not None else int(slow)
@@ -251,7 +252,7 @@ class _Fast:
                 words += entry
             for word, position, kind in one.numbers:
                 words += [word, position, "ifs".index(kind)]
-        return words
+        return words, sizes
 
 
 def _tensors_in(values: Any) -> list[Any]:
@@ -265,18 +266,27 @@ def _tensors_in(values: Any) -> list[Any]:
     return found
 
 
+def _texts_in(values: Any) -> list[str]:
+    """The strings among arguments, also inside lists and tuples."""
+    found: list[str] = []
+    for value in values:
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += _texts_in(value)
+    return found
+
+
 def _computes(plan: Plan, record: Record, tensors: list[Any]) -> bool:
     """Whether the plan that ran last is all that a call of the record on these tensors does.
 
     An index expression with tensors ends in a gather from the tensor itself where its other parts
     change nothing. A tensor whose value was read (as a size, say) is no operand of the plan.
     """
-    if plan.operands != len(tensors):
+    if plan.operands != len(tensors) or any(
+            plan.operand_spec(k) is not t._spec for k, t in enumerate(tensors)):
         return False
-    if plan.record is record:
-        return True
-    return plan.record.name in INDIRECT.get(record.name, ()) and all(
-        plan.operand_spec(k) is t._spec for k, t in enumerate(tensors))
+    return plan.record is record or plan.record.name in INDIRECT.get(record.name, ())
 
 
 class SavedChanged(RuntimeError):

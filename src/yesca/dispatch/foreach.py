@@ -47,15 +47,16 @@ def _adam(name: str, step: str) -> Callable[..., Any]:
                  exp_avg_sqs: Sequence[Any], max_exp_avg_sqs: Sequence[Any],
                  state_steps: Sequence[Any], *, lr: Any, beta1: float, beta2: float,
                  weight_decay: float, eps: float, amsgrad: bool, maximize: bool,
-                 grad_scale: Any = None, found_inf: Any = None) -> None:
+                 grad_scale: Any = None, found_inf: Any = None, count: bool = False) -> None:
         grads = _unscaled(grads, grad_scale, found_inf)  # type: ignore[assignment]
         if grads is not None:
             getattr(OPERATORS, step)(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs,
                                  state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad,
-                                 maximize)
+                                 maximize, count)
 
     function.__name__ = name
-    function.__doc__ = "One step of the optimizer for all parameters, in one launch."
+    function.__doc__ = ("One step of the optimizer for all parameters, in one launch; `count` "
+                        "adds 1 to the state_steps before.")
     return _off_tape(function)
 
 

@@ -14,6 +14,7 @@ from ..runtime import draws
 from . import random_fills as fills
 from .call import OPERATORS
 from .creation import empty, empty_like, make
+from .levels import fresh
 
 FUNCTIONS: dict[str, Any] = {}
 
@@ -24,7 +25,7 @@ def bernoulli_mask(like: Any, p: float, generator: Any = None) -> Any:
     `bernoulli_mask(input, 1 - p)` divided by 1 - p is what dropout multiplies its input with.
     """
     own = like._spec
-    made = make(own) if own.dense else empty_like(like.detach())
+    made = fresh(make(own) if own.dense else empty_like(like.detach()))
     fills.bernoulli_(made, p, generator=generator)
     if made._counter is not None:
         made._counter.value = 0

@@ -170,6 +170,23 @@ for _name, _function in (("einsum", _einsum), ("chain_matmul", _chain_matmul)):
     FUNCTIONS[_name] = _function
 
 
+def _question(name: str) -> Any:
+    """`torch.is_complex(x)`: what the method says."""
+    def function(input: Any) -> Any:
+        if not isinstance(input, TensorBase):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not "
+                            f"{type(input).__name__}")
+        return getattr(input, name)()
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "torch"
+    return function
+
+
+for _name in ("is_complex", "is_conj", "is_neg", "is_floating_point", "is_signed", "is_inference"):
+    FUNCTIONS[_name] = _question(_name)
+
+
 #: Methods that one schema cannot say.
 def _polygamma(self: Any, n: int) -> Any:
     """The n-th derivative of digamma."""

@@ -24,6 +24,7 @@ from ..runtime import draws
 from ..runtime.generator import Generator, default_generator
 from ..runtime.plan import new_storage
 from . import inplace
+from .levels import random_fill
 from .state import STATE
 
 #: Significant bits of the floating-point dtypes, and their largest numbers.
@@ -46,6 +47,8 @@ _LEAST = -(1 << 63)
 
 def generator_of(name: str, generator: Any) -> Generator:
     """The generator to draw from: the given one, or the default."""
+    for level in STATE.levels:
+        level.drawing()
     if generator is None:
         return default_generator
     if not isinstance(generator, Generator):
@@ -152,6 +155,7 @@ def _check_bounds(dtype: DType, low: float, high: float) -> None:
             f"found to={high:g} and from={low:g} which result in to-from to exceed the limit")
 
 
+@random_fill
 def uniform_(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any:
     """uniform_(from=0, to=1): numbers of [from, to), in place."""
     low, high = _bounds(args, kwargs)
@@ -164,6 +168,7 @@ def uniform_(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any
     return fill(self, draws.uniform, source, dtype, count, low, high)
 
 
+@random_fill
 def normal_(self: Any, mean: float = 0, std: float = 1, *, generator: Any = None) -> Any:
     """Normal numbers, in place."""
     center, width = number("normal_", "mean", 1, mean), number("normal_", "std", 2, std)
@@ -182,6 +187,7 @@ def normal_(self: Any, mean: float = 0, std: float = 1, *, generator: Any = None
 
 # ---- other distributions ---------------------------------------------------------------------
 
+@random_fill
 def exponential_(self: Any, lambd: float = 1, *, generator: Any = None) -> Any:
     """Exponentially distributed numbers with the rate `lambd`, in place."""
     rate = number("exponential_", "lambd", 1, lambd)
@@ -196,6 +202,7 @@ def exponential_(self: Any, lambd: float = 1, *, generator: Any = None) -> Any:
     return _distributed(self, "EXPONENTIAL", rate, 0.0, source)
 
 
+@random_fill
 def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
     """How many trials it takes to the first success, in place; any real dtype but bool."""
     chance = number("geometric_", "p", 1, p)
@@ -208,6 +215,7 @@ def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
     return _distributed(self, "GEOMETRIC", chance, 0.0, source)
 
 
+@random_fill
 def log_normal_(self: Any, mean: float = 1, std: float = 2, *, generator: Any = None) -> Any:
     """Numbers whose logarithms are normal, in place."""
     center, width = number("log_normal_", "mean", 1, mean), number("log_normal_", "std", 2, std)
@@ -219,6 +227,7 @@ def log_normal_(self: Any, mean: float = 1, std: float = 2, *, generator: Any = 
     return _distributed(self, "LOG_NORMAL", center, width, source)
 
 
+@random_fill
 def cauchy_(self: Any, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Any:
     """Cauchy distributed numbers, in place."""
     center, width = number("cauchy_", "median", 1, median), number("cauchy_", "sigma", 2, sigma)
@@ -244,6 +253,7 @@ def _is_large_unsigned(dtype: DType) -> bool:
 
 # ---- truth values ----------------------------------------------------------------------------
 
+@random_fill
 def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     """Ones with the chance `p` (a number, or a tensor that broadcasts to self), else zeros."""
     source = generator_of("bernoulli_", generator)
@@ -288,6 +298,7 @@ def _draw_chances(source: Generator, address: int, made: Spec, chances: Any) -> 
 
 # ---- integers --------------------------------------------------------------------------------
 
+@random_fill
 def random_(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any:
     """random_(), random_(to) or random_(from, to): integers of [from, to), in place.
 

@@ -23,6 +23,8 @@ class _State(threading.local):
         self.evaluating: Any = None  # under anomaly mode: the node whose derivative runs
         self.levels: list[Any] = []
         self.recorder: Any = None
+        self.last_plan: Any = None  # of the call that ran last: what the builtin path learns from
+        self.python = False  # every call takes the Python path
         self.autocast: Any = None  # the lower precision while the CPU's autocast is on
 
 

@@ -152,13 +152,22 @@ def make(op: str, dtype: DType, args: tuple[Expr, ...] = (), attr: Any = None) -
 
 def const(value: object, dtype: DType) -> Expr:
     """A constant of a dtype."""
+    if dtype.category == COMPLEX:
+        return _complexes().const(value, dtype)  # type: ignore[no-any-return]
     if dtype.category == FLOATING:
         value = float(value)  # type: ignore[arg-type]
     elif dtype.category == BOOL:
         value = bool(value)
-    elif dtype.category != COMPLEX:
+    else:
         value = int(value)  # type: ignore[call-overload]
     return make("const", dtype, (), value)
+
+
+def _complexes() -> Any:
+    """Complex values are pairs of expressions; few programs need them."""
+    from . import complexes
+
+    return complexes
 
 
 def argument(slot: int, dtype: DType) -> Expr:
@@ -168,6 +177,8 @@ def argument(slot: int, dtype: DType) -> Expr:
 
 def load(buffer: int, dtype: DType, offset: Expr | None = None) -> Expr:
     """The element of a buffer at the current point, or `offset` elements beyond it."""
+    if dtype.category == COMPLEX:
+        return _complexes().load(buffer, dtype, offset)  # type: ignore[no-any-return]
     return make("load", dtype, () if offset is None else (offset,), buffer)
 
 
@@ -180,6 +191,8 @@ def fold(kind: str, value: Expr) -> Expr:
     """One value per row: `value` combined over the inner axis."""
     if kind not in FOLDS:
         raise ValueError(f"[fold] unknown kind {kind!r}; one of {', '.join(FOLDS)}")
+    if value.__class__ is not Expr:
+        return _complexes().fold(kind, value)  # type: ignore[no-any-return]
     dtype = int64 if kind in ("argmax", "argmin") else bool_ if kind in ("any", "all") \
         else value.dtype
     return make("fold", dtype, (value,), kind)
@@ -189,6 +202,8 @@ def scan(kind: str, value: Expr) -> Expr:
     """Running values along the inner axis, the current point included."""
     if kind not in SCANS:
         raise ValueError(f"[scan] unknown kind {kind!r}; one of {', '.join(SCANS)}")
+    if value.__class__ is not Expr:
+        return _complexes().scan(kind, value)  # type: ignore[no-any-return]
     return make("scan", value.dtype, (value,), kind)
 
 
@@ -197,6 +212,8 @@ def operate(name: str, *operands: object) -> Expr:
     count, result = OPERATIONS[name]
     if len(operands) != count:
         raise TypeError(f"[{name}] takes {count} operands, got {len(operands)}")
+    if not all(v.__class__ is Expr or isinstance(v, (int, float)) for v in operands):
+        return _complexes().operate(name, operands)  # type: ignore[no-any-return]
     values = operands[1:] if name == "where" else operands
     dtype = next((v.dtype for v in values if isinstance(v, Expr)), None)
     if dtype is None:
@@ -216,11 +233,15 @@ def operate(name: str, *operands: object) -> Expr:
 
 def cast(value: Expr, dtype: DType) -> Expr:
     """Convert to a dtype, as a store to a tensor of that dtype would."""
+    if value.__class__ is not Expr or dtype.category == COMPLEX:
+        return _complexes().cast(value, dtype)  # type: ignore[no-any-return]
     return value if value.dtype is dtype else make("cast", dtype, (value,))
 
 
 def bitcast(value: Expr, dtype: DType) -> Expr:
     """The same bits read as another dtype of the same size."""
+    if value.__class__ is not Expr:
+        raise _complexes().Unsupported("bitcast")
     if value.dtype.itemsize != dtype.itemsize:
         raise TypeError(f"[bitcast] sizes differ: {value.dtype} and {dtype}")
     return value if value.dtype is dtype else make("bitcast", dtype, (value,))

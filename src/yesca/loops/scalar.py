@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..core.dtypes import DType, bool_
+from .complexes import Complex, conj, imag, real
 from .ir import Expr, bitcast, cast, const, coord, fold, operate, scan
 
-__all__ = ["bitcast", "cast", "const", "coord", "fold", "scan"]
+__all__ = ["bitcast", "cast", "conj", "const", "coord", "fold", "imag", "real", "scan"]
 
 
 def _unary(name: str):  # type: ignore[no-untyped-def]
@@ -73,6 +74,11 @@ def like(x: Expr, value: object) -> Expr:
 def as_bool(x: Expr) -> Expr:
     """x != 0."""
     return x if x.dtype is bool_ else x.ne(const(0, x.dtype))
+
+
+def is_complex(x: object) -> bool:
+    """Whether a body's value is a complex one (see `loops.complexes`)."""
+    return x.__class__ is Complex
 
 
 def to(x: Expr, dtype: DType) -> Expr:

@@ -31,6 +31,7 @@ def _no_truths(message: str) -> Any:
 
 relu = elementwise("relu(Tensor self) -> Tensor", lambda x: where(x <= 0, _zero(x), x), out=False,
                    dtype=_no_truths("Boolean inputs not supported for relu"),
+                   no_complex="clamp is not supported for complex types",
                    backward={"self": lambda grad, result: where(result <= 0.0, 0.0, grad)},
                    doc="max(self, 0); NaN stays.")
 relu6 = composite("relu6(Tensor self, bool inplace=False) -> Tensor",
@@ -76,7 +77,7 @@ gelu = elementwise("gelu(Tensor self, *, str approximate='none') -> Tensor", _ge
                    backward={"self": _gelu_grad}, method=False,
                    doc="self times the normal distribution's cumulative function.")
 _silu = elementwise("_silu(Tensor self) -> Tensor", lambda x: x / (exp(-x) + 1.0),
-                   takes="f",
+                   takes="fc",
                     backward={"self": lambda grad, self: grad * (sigmoid_of(self) * (
                         self * (1.0 - sigmoid_of(self)) + 1.0))}, method=False,
                     node_name="SiluBackward0")

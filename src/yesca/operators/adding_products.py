@@ -173,7 +173,7 @@ def _addr_vector(ops: Any, matrix: Any, vector: Any, alpha: Any) -> Any:
 
 
 rows("addr(Tensor self, Tensor vec1, Tensor vec2, *, any beta=1, any alpha=1) -> Tensor", _addr,
-     inplace=True, out=True,
+     inplace=True, out=True, takes="bifc",
      backward={"self": _start_back,
                "vec1": lambda ops, grad, vec2, alpha: _addr_vector(ops, grad, vec2, alpha),
                "vec2": lambda ops, grad, vec1, alpha: _addr_vector(

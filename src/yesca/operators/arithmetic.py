@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import BOOL, FLOATING, DType, bool_, int64
+from ..core.dtypes import BOOL, FLOATING, SCALAR_NAMES, DType, bool_, int64
 from ..loops.ir import Expr, const
 from ..loops.scalar import (
-    absolute, cast, ceil, copysign, floor, fma, fmod, idiv, irem, isnan, log, maximum, minimum,
-    power, round_half_even, sqrt, trunc, where,
+    absolute, cast, ceil, conj, copysign, floor, fma, fmod, idiv, imag, irem, is_complex, isnan,
+    log, maximum, minimum, power, real, round_half_even, sqrt, trunc, where,
 )
 from .kinds import composite, elementwise
 
@@ -36,21 +36,22 @@ def _no_bool(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
 
 add = elementwise(
     "add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", _plus,
-    backward={"self": lambda grad: grad, "other": lambda grad, alpha: grad * alpha},
+    takes="bifc", backward={"self": lambda grad: grad, "other": lambda grad, alpha: grad * alpha},
     doc="self + alpha * other.")
 sub = elementwise(
     "sub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     lambda x, y, alpha: fma(-y, alpha, x), dtype=_no_bool, aliases=("subtract",),
-    backward={"self": lambda grad: grad, "other": lambda grad, alpha: -grad * alpha},
+    takes="bifc", backward={"self": lambda grad: grad, "other": lambda grad, alpha: -grad * alpha},
     doc="self - alpha * other.")
 rsub = elementwise(
     "rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     lambda x, y, alpha: fma(-x, alpha, y), dtype=_no_bool, inplace=False, out=False,
-    backward={"self": lambda grad, alpha: -grad * alpha, "other": lambda grad: grad},
+    takes="bifc", backward={"self": lambda grad, alpha: -grad * alpha, "other": lambda grad: grad},
     doc="other - alpha * self.")
 mul = elementwise(
     "mul(Tensor self, Tensor other) -> Tensor", lambda x, y: x * y, aliases=("multiply",),
-    backward={"self": lambda grad, other: grad * other, "other": lambda grad, self: grad * self},
+    takes="bifc", backward={"self": lambda grad, other: grad * other,
+                            "other": lambda grad, self: grad * self},
     doc="self * other.")
 
 
@@ -70,6 +71,9 @@ def _quotient_rule(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DTy
 def _quotient(x: Expr, y: Any, rounding_mode: str | None) -> Expr:
     if rounding_mode is None:
         return x / y
+    if is_complex(x):
+        raise NotImplementedError(f'"div_{rounding_mode}_cpu" not implemented for '
+                                  f"'{SCALAR_NAMES[x.dtype]}'")
     if not _floating(x):
         return idiv(x, y) if rounding_mode == "trunc" else floor_quotient(x, y)
     return trunc(x / y) if rounding_mode == "trunc" else floor_quotient(x, y)
@@ -105,7 +109,7 @@ def _zero_division(value: int) -> None:
 div = elementwise(
     "div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor", _quotient,
     dtype=_quotient_rule, domain={"other": (0.5, 3.0)}, holds=_whole_by_zero, fail=_zero_division,
-    aliases=("divide", "true_divide"),
+    aliases=("divide", "true_divide"), takes="bifc",
     backward={
         "self": lambda grad, other, rounding_mode:
             grad / other if rounding_mode is None else 0,
@@ -140,7 +144,8 @@ def floor_remainder(x: Expr, y: Expr) -> Expr:
 
 remainder = elementwise(
     "remainder(Tensor self, Tensor other) -> Tensor", floor_remainder,
-    takes="if", domain={"other": (0.7, 3.0)}, holds=_whole_by_zero, fail=_zero_division,
+    takes="if", numbers=("self", "other"), domain={"other": (0.7, 3.0)},
+    holds=_whole_by_zero, fail=_zero_division,
     backward={"self": lambda grad: grad,
               "other": lambda grad, self, other: -grad * floor_quotient(self, other)},
     doc="self modulo other, with the sign of other.")
@@ -162,13 +167,24 @@ def _negated(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
 
 
 neg = elementwise("neg(Tensor self) -> Tensor", lambda x: -x, dtype=_negated,
-                  aliases=("negative",), backward={"self": lambda grad: -grad}, doc="-self.")
-positive = composite("positive(Tensor self) -> Tensor", lambda ops, self: self)
+                  aliases=("negative",), takes="bifc", backward={"self": lambda grad: -grad},
+                  doc="-self.")
+
+
+def _positive(ops: Any, self: Any) -> Any:
+    if self.dtype is bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return self
+
+
+positive = composite("positive(Tensor self) -> Tensor", _positive, doc="self.")
 
 
 def sign_of(x: Expr) -> Expr:
     """-1, 0 or 1; NaN stays NaN as 0 does."""
     one = const(1, x.dtype)
+    if is_complex(x):
+        return where(x.eq(0), 0.0, x / absolute(x))
     if x.dtype is bool_:
         return x
     if not x.dtype.is_signed:
@@ -177,11 +193,37 @@ def sign_of(x: Expr) -> Expr:
     return made
 
 
+def _size_dtype(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
+    return promoted, promoted.to_real()
+
+
 abs_ = elementwise("abs(Tensor self) -> Tensor", absolute, aliases=("absolute",),
-                   takes="if",
+                   takes="ifc", dtype=_size_dtype, holomorphic=False,
                    backward={"self": lambda grad, self: grad * sign_of(self)}, doc="|self|.")
-sign = elementwise("sign(Tensor self) -> Tensor", sign_of, aliases=("sgn",),
+
+
+def _real_sign(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
+    if promoted.is_complex:
+        raise NotImplementedError("Unlike NumPy, torch.sign is not intended to support complex "
+                                  "numbers. Please use torch.sgn instead.")
+    return promoted, promoted
+
+
+sign = elementwise("sign(Tensor self) -> Tensor", sign_of, dtype=_real_sign, takes="bifc",
                    backward={"self": lambda grad: 0}, doc="-1, 0 or 1.")
+
+
+def _sgn_grad(grad: Expr, self: Expr) -> Any:
+    if not is_complex(self):
+        return 0
+    size = absolute(self)
+    along = real(conj(grad) * self) / (size * size)
+    return where(self.eq(0), 0.0, (grad - self * along) / size)
+
+
+sgn = elementwise("sgn(Tensor self) -> Tensor", sign_of, takes="bifc", holomorphic=False,
+                  backward={"self": _sgn_grad},
+                  doc="self / |self|, 0 at 0: the sign of real numbers.")
 signbit = elementwise("signbit(Tensor self) -> Tensor",
                       lambda x: copysign(const(1, x.dtype), x) < 0 if _floating(x) else x < 0,
                       dtype="compare", inplace=False, doc="Whether the sign bit is set.")
@@ -193,19 +235,20 @@ copysign_ = elementwise("copysign(Tensor self, Tensor other) -> Tensor", copysig
 square = elementwise("square(Tensor self) -> Tensor", lambda x: x * x, node_name="PowBackward0",
                      dtype=lambda promoted, values: (int64, int64) if promoted is bool_
                      else (promoted, promoted),
-                     backward={"self": lambda grad, self: grad * (self * 2)}, doc="self ** 2.")
+                     takes="bifc", backward={"self": lambda grad, self: grad * (self * 2)},
+                     doc="self ** 2.")
 sqrt_ = elementwise("sqrt(Tensor self) -> Tensor", sqrt, dtype="float", domain=(0.2, 4.0),
-                    backward={"self": lambda grad, result: grad / (result * 2.0)},
+                    takes="bifc", backward={"self": lambda grad, result: grad / (result * 2.0)},
                     doc="The square root.")
 rsqrt = elementwise("rsqrt(Tensor self) -> Tensor", lambda x: 1.0 / sqrt(x), dtype="float",
                     domain=(0.2, 4.0),
-                    backward={"self": lambda grad, result:
+                    takes="bifc", backward={"self": lambda grad, result:
                               grad * -0.5 * result * result * result},
                     doc="1 / sqrt(self).")
 reciprocal = elementwise("reciprocal(Tensor self) -> Tensor", lambda x: 1.0 / x, dtype="float",
                          domain=(0.5, 3.0),
-                         backward={"self": lambda grad, result: -grad * (result * result)},
-                         doc="1 / self.")
+                         takes="bifc", doc="1 / self.",
+                         backward={"self": lambda grad, result: -grad * (result * result)})
 
 
 # ---- powers ----------------------------------------------------------------------------------
@@ -219,12 +262,14 @@ def _power_base_grad(grad: Expr, self: Expr, exponent: Expr) -> Expr:
 
 
 def _power_exponent_grad(grad: Expr, self: Expr, exponent: Expr, result: Expr) -> Expr:
-    flat = self.eq(0) & (exponent >= 0)
+    flat = self.eq(0) & (real(exponent) >= 0)
+    if is_complex(exponent):
+        flat = flat & imag(exponent).eq(0)
     return where(flat, 0.0, grad * (result * log(self)))
 
 
 pow_tensor = elementwise(
-    "pow_general(Tensor self, Tensor exponent) -> Tensor", _power, takes="if", kernel="pow",
+    "pow_general(Tensor self, Tensor exponent) -> Tensor", _power, takes="ifc", kernel="pow",
     node_name="PowBackward0",
     backward={"self": _power_base_grad, "exponent": _power_exponent_grad}, method=False,
     out=False, domain={"self": (0.3, 3.0), "exponent": (0.0, 3.0)},
@@ -261,7 +306,7 @@ def _fixed_power_any(x: Expr, exponent: float) -> Expr:
 
 pow_fixed = elementwise(
     "pow_fixed(Tensor self, any exponent) -> Tensor", _fixed_power, node_name="PowBackward0",
-    backward={"self": _fixed_power_grad}, method=False, out=False,
+    takes="bifc", backward={"self": _fixed_power_grad}, method=False, out=False,
     samples=lambda make: [(make(3, 4), 2), (make(2, 3), 3), (make(5, low=0.5, high=3), 1),
                           (make(), 0)])
 
@@ -272,10 +317,10 @@ def _pow(ops: Any, self: Any, exponent: Any) -> Any:
     if not ops.is_tensor(self):
         return ops.pow_general(ops.scalar_tensor(self, exponent), exponent)
     if isinstance(exponent, (int, float)) and exponent in _PLAIN_EXPONENTS:
-        floats = self.dtype.is_floating_point
+        floats = self.dtype.category >= FLOATING
         if floats or (isinstance(exponent, int) and exponent >= 0 and self.dtype is not bool_):
             return ops.pow_fixed(self, exponent)
-    if isinstance(exponent, int) and exponent < 0 and not self.dtype.is_floating_point:
+    if isinstance(exponent, int) and exponent < 0 and self.dtype.category < FLOATING:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return ops.pow_general(self, exponent)
 
@@ -296,13 +341,16 @@ def _rounding(function: Any) -> Any:
 
 floor_ = elementwise("floor(Tensor self) -> Tensor", _rounding(floor),
                      takes="if",
-                     kernel="floor_vml_cpu", backward={"self": lambda grad: 0}, doc="Rounded down.")
+                     kernel="floor_vml_cpu",
+                     no_complex="floor is not supported for complex inputs", backward={"self": lambda grad: 0}, doc="Rounded down.")
 ceil_ = elementwise("ceil(Tensor self) -> Tensor", _rounding(ceil),
                     takes="if",
-                     kernel="ceil_vml_cpu", backward={"self": lambda grad: 0}, doc="Rounded up.")
+                     kernel="ceil_vml_cpu",
+                     no_complex="ceil is not supported for complex inputs", backward={"self": lambda grad: 0}, doc="Rounded up.")
 trunc_ = elementwise("trunc(Tensor self) -> Tensor", _rounding(trunc), aliases=("fix",),
                      takes="if",
-                     kernel="trunc_vml_cpu", backward={"self": lambda grad: 0},
+                     kernel="trunc_vml_cpu",
+                     no_complex="trunc is not supported for complex inputs", backward={"self": lambda grad: 0},
                      doc="Rounded to zero.")
 
 
@@ -318,7 +366,8 @@ def _round(x: Expr, decimals: int) -> Expr:
 
 round_ = elementwise("round(Tensor self, *, int decimals=0) -> Tensor", _round,
                      takes="if",
-                     kernel="round_vml_cpu", backward={"self": lambda grad: 0},
+                     kernel="round_vml_cpu",
+                     no_complex="round is not supported for complex inputs", backward={"self": lambda grad: 0},
                      doc="Rounded to nearest, ties to even.")
 frac = elementwise("frac(Tensor self) -> Tensor", lambda x: x - trunc(x),
                    takes="f",
@@ -382,9 +431,16 @@ def _inside(self: Expr, low: Any, high: Any) -> Expr | None:
     return held
 
 
+def _clamp_rule(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
+    if promoted is bool_ and None not in values:
+        raise NotImplementedError('"clamp_cpu" not implemented for \'Bool\'')
+    return promoted, promoted
+
+
 clamp = elementwise(
     "clamp(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", _clamped,
-    numbers=("min", "max"), takes="if", kernel="clamp_scalar_cpu",
+    numbers=("min", "max"), dtype=_clamp_rule, takes="bif", kernel="clamp_scalar_cpu",
+    no_complex="clamp is not supported for complex types",
     samples=lambda make: [(make(3, 4), -1, 1), (make(3, 4), None, 1), (make(3), make(3)),
                           (make(2, 3), make(3, high=0), make(2, 1, low=0)), (make(0, 2), 1)],
     aliases=("clip",),
@@ -406,7 +462,7 @@ clamp_max = composite("clamp_max(Tensor self, Tensor max) -> Tensor",
 
 addcmul = elementwise(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-    lambda x, a, b, value: x + value * a * b, takes="if", kernel="addcmul_cpu_out", numbers=(),
+    lambda x, a, b, value: x + value * a * b, takes="ifc", kernel="addcmul_cpu_out", numbers=(),
     backward={"self": lambda grad: grad,
               "tensor1": lambda grad, tensor2, value: grad * (tensor2 * value),
               "tensor2": lambda grad, tensor1, value: grad * (tensor1 * value)},
@@ -424,7 +480,7 @@ addcdiv = elementwise(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     lambda x, a, b, value: x + value * (a / b), domain={"tensor2": (0.5, 3.0)},
     numbers=(), dtype=_no_integer_quotient,
-    backward={"self": lambda grad: grad,
+    takes="bifc", backward={"self": lambda grad: grad,
               "tensor1": lambda grad, tensor2, value: grad * (value / tensor2),
               "tensor2": lambda grad, tensor1, tensor2, value:
                   -grad * (value * tensor1 / (tensor2 * tensor2))},
@@ -449,7 +505,7 @@ def _equal_dtypes(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DTyp
 lerp = elementwise(
     "lerp(Tensor self, Tensor end, Tensor weight) -> Tensor",
     lambda x, y, w: where(absolute(w) < 0.5, fma(w, y - x, x), fma(y - x, w - 1.0, y)),
-    takes="f", kernel="lerp_kernel_tensor", numbers=("weight",), dtype=_equal_dtypes,
+    takes="fc", kernel="lerp_kernel_tensor", numbers=("weight",), dtype=_equal_dtypes,
     backward={"self": lambda grad, weight: grad * (1.0 - weight),
               "end": lambda grad, weight: grad * weight,
               "weight": lambda grad, self, end: grad * (end - self)},

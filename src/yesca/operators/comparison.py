@@ -6,39 +6,45 @@ from typing import Any
 
 from ..core.dtypes import FLOATING, SCALAR_NAMES, DType, bool_, float64
 from ..loops.ir import Expr, const
-from ..loops.scalar import absolute, isnan, where
+from ..loops.scalar import absolute, imag, is_complex, isnan, real, where
 from .kinds import composite, elementwise, rows
 
 
-def _compared(name: str, doc: str, alias: str, body: Any) -> Any:
+EITHER = ("self", "other")  # one of them may be a number
+
+
+def _compared(name: str, doc: str, alias: str, body: Any, **options: Any) -> Any:
     return elementwise(f"{name}(Tensor self, Tensor other) -> Tensor", body, dtype="compare",
-                       aliases=(alias,) if alias else (), doc=doc)
+                       aliases=(alias,) if alias else (), doc=doc, **options)
 
 
-eq = _compared("eq", "Whether equal.", "", lambda x, y: x.eq(y))
-ne = _compared("ne", "Whether different.", "not_equal", lambda x, y: x.ne(y))
+eq = _compared("eq", "Whether equal.", "", lambda x, y: x.eq(y), takes="bifc")
+ne = _compared("ne", "Whether different.", "not_equal", lambda x, y: x.ne(y), takes="bifc")
 lt = _compared("lt", "Whether smaller.", "less", lambda x, y: x < y)
 le = _compared("le", "Whether smaller or equal.", "less_equal", lambda x, y: x <= y)
 gt = _compared("gt", "Whether larger.", "greater", lambda x, y: x > y)
 ge = _compared("ge", "Whether larger or equal.", "greater_equal", lambda x, y: x >= y)
 
 logical_and = elementwise("logical_and(Tensor self, Tensor other) -> Tensor",
-                          lambda x, y: x & y, dtype="bool", numbers=(),
+                          lambda x, y: x & y, dtype="bool", numbers=(), takes="bifc",
                           doc="Whether both are true.")
 logical_or = elementwise("logical_or(Tensor self, Tensor other) -> Tensor",
-                         lambda x, y: x | y, dtype="bool", numbers=(),
+                         lambda x, y: x | y, dtype="bool", numbers=(), takes="bifc",
                          doc="Whether either is true.")
 logical_xor = elementwise("logical_xor(Tensor self, Tensor other) -> Tensor",
-                          lambda x, y: x ^ y, dtype="bool", numbers=(),
+                          lambda x, y: x ^ y, dtype="bool", numbers=(), takes="bifc",
                           doc="Whether exactly one is true.")
 logical_not = elementwise("logical_not(Tensor self) -> Tensor", lambda x: ~x, dtype="bool",
-                          doc="Whether false.")
+                          takes="bifc", doc="Whether false.")
 bitwise_and = elementwise("bitwise_and(Tensor self, Tensor other) -> Tensor",
-                          lambda x, y: x & y, takes="bi", doc="Bits set in both.")
+                          lambda x, y: x & y, takes="bi", numbers=EITHER,
+                          doc="Bits set in both.")
 bitwise_or = elementwise("bitwise_or(Tensor self, Tensor other) -> Tensor",
-                         lambda x, y: x | y, takes="bi", doc="Bits set in either.")
+                         lambda x, y: x | y, takes="bi", numbers=EITHER,
+                          doc="Bits set in either.")
 bitwise_xor = elementwise("bitwise_xor(Tensor self, Tensor other) -> Tensor",
-                          lambda x, y: x ^ y, takes="bi", doc="Bits that differ.")
+                          lambda x, y: x ^ y, takes="bi", numbers=EITHER,
+                          doc="Bits that differ.")
 bitwise_not = elementwise("bitwise_not(Tensor self) -> Tensor", lambda x: ~x, takes="bi",
                           doc="Every bit flipped.")
 
@@ -51,30 +57,41 @@ def _outside(x: Expr, y: Expr) -> Expr:
 bitwise_left_shift = elementwise(
     "bitwise_left_shift(Tensor self, Tensor other) -> Tensor",
     lambda x, y: where(_outside(x, y), const(0, x.dtype), x << y), takes="i",
-    kernel="lshift_cpu", domain={"other": (0.0, 5.0)},
+    kernel="lshift_cpu", numbers=EITHER, domain={"other": (0.0, 5.0)},
     doc="Bits moved up.")
 bitwise_right_shift = elementwise(
     "bitwise_right_shift(Tensor self, Tensor other) -> Tensor",
     lambda x, y: x >> where(_outside(x, y), const(x.dtype.itemsize * 8 - 1, x.dtype), y), takes="i",
-    kernel="rshift_cpu", domain={"other": (0.0, 5.0)}, doc="Bits moved down.")
+    kernel="rshift_cpu", numbers=EITHER, domain={"other": (0.0, 5.0)},
+    doc="Bits moved down.")
 
 
 def _only_floats(test: Any, otherwise: bool) -> Any:
     def body(x: Expr) -> Expr:
-        if x.dtype.category == FLOATING:
+        if x.dtype.category >= FLOATING:
             made: Expr = test(x)
             return made
         return const(otherwise, bool_)
     return body
 
 
+def _infinite(x: Expr) -> Expr:
+    return absolute(x).eq(float("inf"))
+
+
+def _finite(x: Expr) -> Expr:
+    return absolute(x) < float("inf")
+
+
 isnan_ = elementwise("isnan(Tensor self) -> Tensor", _only_floats(isnan, False), dtype="compare",
-                     inplace=False, out=False, doc="Whether not a number.")
+                     takes="bifc", inplace=False, out=False, doc="Whether not a number.")
 isinf = elementwise("isinf(Tensor self) -> Tensor", _only_floats(
-    lambda x: absolute(x).eq(float("inf")), False), dtype="compare", inplace=False, out=False,
+    lambda x: _infinite(real(x)) | _infinite(imag(x)) if is_complex(x) else _infinite(x), False),
+    dtype="compare", takes="bifc", inplace=False, out=False,
     doc="Whether infinite.")
 isfinite = elementwise("isfinite(Tensor self) -> Tensor", _only_floats(
-    lambda x: absolute(x) < float("inf"), True), dtype="compare", inplace=False, out=False,
+    lambda x: _finite(real(x)) & _finite(imag(x)) if is_complex(x) else _finite(x), True),
+    dtype="compare", takes="bifc", inplace=False, out=False,
     doc="Whether neither infinite nor NaN.")
 isposinf = elementwise("isposinf(Tensor self) -> Tensor", _only_floats(
     lambda x: x.eq(float("inf")), False), dtype="compare", inplace=False,
@@ -87,7 +104,7 @@ isclose = elementwise(
     "bool equal_nan=False) -> Tensor",
     lambda x, y, rtol, atol, equal_nan: _close(x, y, rtol, atol, equal_nan),
     dtype=lambda promoted, values: _close_dtypes(promoted, values),
-    numbers=(),
+    numbers=(), takes="bifc",
     inplace=False, out=False, doc="|self - other| <= atol + rtol * |other|.")
 
 
@@ -100,7 +117,7 @@ def _close_dtypes(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DTyp
 
 def _close(x: Expr, y: Expr, rtol: Expr, atol: Expr, equal_nan: bool) -> Expr:
     same = x.eq(y)
-    if x.dtype.category == FLOATING:
+    if x.dtype.category >= FLOATING:
         near = (absolute(x - y) <= atol + rtol * absolute(y)) & (absolute(x - y) < float("inf"))
         same = same | near
         if equal_nan:
@@ -151,7 +168,7 @@ def _where_grad(keep: bool) -> Any:
 _then, _else = _where_grad(True), _where_grad(False)
 select_where = rows(
     "select_where(Tensor condition, Tensor self, Tensor other) -> Tensor", _where_program,
-    method=False, node_name="WhereBackward0",
+    method=False, node_name="WhereBackward0", takes="bifc",
     samples=lambda make: [(make.truths(3, 4), make(3, 4), make(3, 4)),
                           (make.truths(3, 1), make(4), 0.5), (make.truths(2), make(), make(2))],
     backward={"self": lambda ops, grad, condition, self_spec: _then(
@@ -199,7 +216,7 @@ def _fill_program(p: Any, self: Any, mask: Any, value: Any) -> None:
 
 fill_where = rows(
     "fill_where(Tensor self, Tensor mask, Tensor value) -> Tensor", _fill_program,
-    inplace=True, method=False, node_name="MaskedFillBackward0",
+    inplace=True, method=False, node_name="MaskedFillBackward0", takes="bifc",
     samples=lambda make: [(make(3, 4), make.truths(3, 4), 1), (make(3, 4), make.truths(4), make()),
                           (make(), make.truths(), 1)],
     backward={"self": lambda ops, grad, mask, self_spec: ops.sum_to_size(

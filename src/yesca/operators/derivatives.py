@@ -11,7 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..loops import ir
+from ..loops.complexes import conj, joined, parts
 from ..loops.ir import Expr
+from ..loops.scalar import is_complex
 from .kinds import elementwise_program
 from .record import Record, reads
 
@@ -81,13 +83,18 @@ def _body(record: Record, order: list[str], results: int) -> Callable[..., Any]:
 def _formula(record: Record, name: str, grad: Expr, forward: dict[str, Any]) -> Expr:
     formula = record.backward[name]  # type: ignore[index]
     values = dict(forward, grad=grad)
+    turn = record.holomorphic and is_complex(grad)
+    if turn:
+        values["grad"] = conj(grad)
     made = formula(*(values[n] for n in reads(formula)))
-    return made if isinstance(made, Expr) else ir.const(made, grad.dtype)
+    if isinstance(made, (int, float)):
+        return ir.const(made, grad.dtype)
+    return conj(made) if turn else made
 
 
 def _derive(record: Record, grads: list[Expr | None], forward: dict[str, Any], wanted: list[str]
             ) -> tuple[Expr, ...]:
-    """Reverse mode over the body's own expressions."""
+    """Reverse mode over the body's own expressions; of complex values, over both parts."""
     from ..loops.derive import backward
 
     arguments = [forward.get(p.name) for p in record.schema.parameters]
@@ -96,9 +103,11 @@ def _derive(record: Record, grads: list[Expr | None], forward: dict[str, Any], w
     pairs = [(o, ir.cast(g, o.dtype)) for o, g in zip(outputs, grads, strict=True)
              if g is not None]
     inputs = [forward[name] for name in wanted]
-    found = backward([o for o, _ in pairs], [g for _, g in pairs], inputs)
-    return tuple(ir.const(0, x.dtype) if d is None else d for d, x in
-                 zip(found, inputs, strict=True))
+    found = iter(backward([e for o, _ in pairs for e in parts(o)],
+                          [e for _, g in pairs for e in parts(g)],
+                          [e for x in inputs for e in parts(x)]))
+    return tuple(joined(x, [ir.const(0, e.dtype) if d is None else d
+                            for e, d in zip(parts(x), found, strict=False)]) for x in inputs)
 
 
 __all__ = ["backward_record", "forward_name", "grad_names"]

@@ -383,7 +383,7 @@ composite("linalg_cholesky_ex(Tensor A, *, bool upper=False, bool check_errors=F
 
 def _cholesky_public(ops: Any, A: Any, upper: bool) -> Any:
     made, info = ops.linalg_cholesky_parts(A, upper)
-    if not info._spec.device.type == "meta":
+    if info._spec.device.type != "meta":
         raise_not_positive(info)
     return made
 

@@ -40,7 +40,7 @@ def elementwise_dtypes(record: Record, p: Any, promoted: DType, values: tuple[An
                        ) -> tuple[DType, DType]:
     """(compute dtype, result dtype) by the record's rule."""
     rule = record.dtype
-    if "bif"[min(promoted.category, FLOATING)] not in record.takes and not record.derived_from:
+    if "bifc"[promoted.category] not in record.takes and not record.derived_from:
         raise record.lacks(p.scalar_name(promoted))
     if callable(rule):
         compute, result = rule(promoted, values)
@@ -63,6 +63,8 @@ def elementwise_program(record: Record, p: Any, values: tuple[Any, ...]) -> None
         _check_numbers(record, p, values)
     promoted = p.promote(tensors, numbers)
     compute, result = elementwise_dtypes(record, p, promoted, values)
+    if compute.is_complex and record.name == "abs" and p.inplace_target is not None:
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
     shape = broadcast_shapes(*(t.spec.shape for t in tensors))
     results = [p.result(spec(d, shape, dense_order([t.spec for t in tensors], shape), p.device))
                for d in _result_dtypes(record, values, result, p)]
@@ -76,7 +78,8 @@ def elementwise_program(record: Record, p: Any, values: tuple[Any, ...]) -> None
                 keep = compute is bool_ and record.dtype == "bool"
                 args.append(x.ne(0) if keep and x.dtype is not bool_ else cast(x, compute))
             elif q.type in ("Tensor", "Scalar") and p.is_number(value):
-                args.append(p.argument(k, compute))
+                exact = q.type == "Scalar" and not isinstance(value, complex)
+                args.append(p.argument(k, compute.to_real() if exact else compute))
             else:
                 args.append(value)
         held = None if record.holds is None else record.holds(*args)
@@ -148,6 +151,10 @@ def reduction_program(record: Record, p: Any, values: tuple[Any, ...]) -> None:
         raise IndexError(f"{record.name}(): Expected reduction dim to be specified for "
                          "input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
 
+    if record.fold == "prod" and compute.is_complex:
+        complex_product(p, x, dims, out, compute)
+        return
+
     def before(load: Expr) -> Expr:
         return record.body(cast(load, compute))  # type: ignore[misc]
 
@@ -157,6 +164,37 @@ def reduction_program(record: Record, p: Any, values: tuple[Any, ...]) -> None:
         return record.final(folded, p.fixed(count, compute))
 
     p.reduce(record.fold, before, final, x, dims, out)
+
+
+def complex_product(p: Any, x: Any, dims: tuple[int, ...], out: Any, dtype: DType) -> None:
+    """Products of complex numbers: halves of what is left are multiplied until one is left."""
+    keep = [d for d in range(x.spec.ndim) if d not in dims]
+    order = [*keep, *dims]
+    moved = x.seen((tuple(x.spec.shape[d] for d in order),
+                    tuple(x.spec.strides[d] for d in order), 0))
+    left, size = p.joined(moved, len(dims)) if dims else (
+        x.seen(((*x.spec.shape, 1), (*x.spec.strides, 1), 0)), 1)
+    outer = tuple(x.spec.shape[d] for d in keep)
+    goal = out.seen((outer, spec(dtype, outer).strides, 0))
+    if size == 0:
+        p.flat(lambda: const(1, dtype), [], [goal])
+        return
+
+    def part(begin: int, count: int) -> Any:
+        steps = left.spec.strides
+        return left.seen(((*outer, count), steps, begin * steps[-1]))
+
+    while size > 1:
+        half = size // 2
+        made = p.temporary((*outer, size - half), dtype)
+        p.flat(lambda a, b: cast(a, dtype) * cast(b, dtype), [part(0, half), part(half, half)],
+               [made.seen(((*outer, half), made.spec.strides, 0))])
+        if size % 2:
+            p.flat(lambda a: cast(a, dtype), [part(size - 1, 1)],
+                   [made.seen(((*outer, 1), made.spec.strides, half * made.spec.strides[-1]))])
+        left, size = made, size - half
+    steps = left.spec.strides
+    p.flat(lambda a: cast(a, dtype), [left.seen((outer, steps[:-1], 0))], [goal])
 
 
 def _reduction_dtypes(record: Record, p: Any, dtype: DType, asked: DType | None

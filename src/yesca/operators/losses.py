@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..core.dtypes import FLOATING, SCALAR_NAMES
+from ..core.dtypes import FLOATING, SCALAR_NAMES, default_for
 from ..core.spec import spec
 from ..core.views import broadcast_shapes
 from ..loops.ir import Expr, cast, const
@@ -34,12 +34,14 @@ def reduction_name(reduction: Any) -> str:
 
 
 def loss(name: str, parameters: str, body: Callable[..., Expr], backward: Any = "derive", *,
-         kernel: str = "", node_name: Any = "", check: Any = None, doc: str = "") -> None:
+         kernel: str = "", node_name: Any = "", check: Any = None, integers: bool = False,
+         doc: str = "") -> None:
     """Declare `name(input, target, ..., reduction="mean")`.
 
     parameters: what follows input and target, in a schema's notation; tensors first. `body` and
     the formulas take input, target, then these; a formula names what it reads, `grad` included.
-    `check(p, input, target)` may refuse values. node_name: a name, or a function of the reduction.
+    `check(p, input, target)` may refuse values; `integers` count as floats. node_name:
+    a name, or a function of the reduction.
     """
     extra = f", {parameters}" if parameters else ""
     parts = [q for q in parameters.split(", ") if q]
@@ -49,6 +51,8 @@ def loss(name: str, parameters: str, body: Callable[..., Expr], backward: Any = 
     label = named if callable(named) else lambda reduction: named
 
     def dtype(promoted: Any, values: Any) -> tuple[Any, Any]:
+        if promoted.category < FLOATING and integers:
+            promoted = default_for(FLOATING)
         if promoted.category < FLOATING:
             raise NotImplementedError(f'"{kernel or name}" not implemented for '
                                       f"'{SCALAR_NAMES[promoted]}'")
@@ -319,5 +323,5 @@ def _poisson(x: Expr, t: Expr, log_input: bool, full: bool, eps: Expr) -> Expr:
 
 
 loss("poisson_nll_loss", "bool log_input=True, bool full=False, Scalar eps=1e-8", _poisson,
-     node_name=_composed("SubBackward0"),
+     node_name=_composed("SubBackward0"), integers=True,
      doc="The negative log-likelihood of counts; input is the (log of the) rate.")

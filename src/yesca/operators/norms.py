@@ -51,6 +51,8 @@ rows("norm_power(Tensor self, float ord, any? dim=None, bool keepdim=False) -> T
 
 def vector_norm(ops: Any, self: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
     """The `ord`-norm of the elements over dim."""
+    if self.dtype.is_complex:
+        self = ops.abs(self)
     if ord == 2:
         return ops.norm2(self, dim, keepdim)
     if ord not in (0, 1, float("inf"), float("-inf")):

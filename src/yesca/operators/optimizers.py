@@ -68,9 +68,11 @@ _several(
 def _adam(decoupled: bool) -> Callable[..., Any]:
     def program(p: Any, params: Any, grads: Any, averages: Any, squares: Any, largest: Any,
                 steps: Any, lr: Any, beta1: Any, beta2: Any, weight_decay: Any, eps: Any,
-                amsgrad: bool, maximize: bool) -> None:
+                amsgrad: bool, maximize: bool, count: bool) -> None:
         if not params:
             return
+        if count:  # the steps are one further on before anything reads them
+            p.table(lambda step: (step + 1.0,), [steps], (0,))
         lists = [params, grads, averages, squares, steps, *([largest] if amsgrad else [])]
         wide = compute_dtype(params[0].spec.dtype)
 
@@ -109,7 +111,7 @@ for _name, _decoupled in (("_adam_step", False), ("_adamw_step", True)):
     _several(
         f"{_name}(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, Tensor[] exp_avg_sqs, "
         "Tensor[] max_exp_avg_sqs, Tensor[] state_steps, Scalar lr, Scalar beta1, Scalar beta2, "
-        "Scalar weight_decay, Scalar eps, bool amsgrad, bool maximize) -> Tensor",
+        "Scalar weight_decay, Scalar eps, bool amsgrad, bool maximize, bool count=False) -> Tensor",
         _adam(_decoupled))
 
 

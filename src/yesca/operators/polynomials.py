@@ -53,7 +53,8 @@ for _kind in (*_KINDS, *_OTHERS):
     for _shifted in (False, True) if _kind in _KINDS else (False,):
         _title = f"special_{'shifted_' if _shifted else ''}{_name(_kind)}"
         rows(f"{_title}(Tensor x, Tensor n) -> Tensor",
-             _two(_title, "polynomial", kind=_kind, shifted=_shifted), kind="library", method=False, out=True,
+             _two(_title, "polynomial", kind=_kind, shifted=_shifted), kind="library",
+             method=False, out=True,
              doc="The polynomial of degree n at x" + (" * 2 - 1." if _shifted else "."))
 
 

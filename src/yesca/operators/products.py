@@ -9,11 +9,12 @@ leading dimensions, as a weight's gradient is).
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from inspect import Parameter, Signature
 from typing import Any
 
 from ..core.dtypes import SCALAR_NAMES, bool_
-from ..core.spec import spec
+from ..core.spec import conjugated, spec
 from ..core.views import broadcast_shapes, expand_strides
 from .kinds import rows
 
@@ -67,6 +68,7 @@ def same_dtype(a: Any, b: Any) -> None:
 
 _SPOKEN = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int",
            "int16": "short int", "int8": "signed char", "uint8": "unsigned char",
+           "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
            "float16": "c10::Half", "bfloat16": "c10::BFloat16", "bool": "bool"}
 
 
@@ -337,8 +339,20 @@ _product("bmm(Tensor self, Tensor mat2) -> Tensor", _check_bmm, autocast="lower"
 _product("mv(Tensor self, Tensor vec) -> Tensor", _check_mv, doc="(m, k) @ (k,).")
 _product("dot(Tensor self, Tensor tensor) -> Tensor", _check_dot,
          doc="The sum of the products of two vectors' elements.")
-_product("vdot(Tensor self, Tensor other) -> Tensor", _check_dot,
-         doc="dot, with the first vector conjugated.")
+
+
+def _vdot(p: Any, self: Any, other: Any) -> None:
+    _check_dot(self, other)
+    if self.spec.dtype.is_complex:
+        self = replace(self, spec=conjugated(self.spec, not self.spec.conj))
+    _multiply(p, self, other)
+
+
+rows("vdot(Tensor self, Tensor other) -> Tensor", _vdot, kind="contraction", out=True,
+     holomorphic=False,
+     backward={"self": lambda ops, grad, other: ops.mul(ops.conj(grad), other),
+               "other": lambda ops, grad, self: ops.mul(grad, self)},
+     doc="dot, with the first vector conjugated.")
 _product("matmul(Tensor self, Tensor other) -> Tensor", _check_matmul, node_name=_matmul_name,
          autocast="lower",
          doc="The product of vectors, matrices or stacks of matrices, which broadcast.")

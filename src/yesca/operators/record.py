@@ -17,6 +17,12 @@ reads, and thereby what the tape keeps:
 An elementwise record's formulas are kernel bodies over expressions; elsewhere they call `ops`.
 A key that is a tuple of argument names has one formula that gives a tuple.
 
+Complex numbers. A gradient is the conjugate of the derivative, so formulas of holomorphic
+functions, written for real numbers, get the conjugate of `grad` and give the conjugate of the
+gradient; a record with `holomorphic=False` has formulas that see the gradients themselves.
+Records of the kinds that move data, and products, take complex operands; others where `takes`
+has a "c".
+
 Autocast. `autocast` is the class of the operator under `torch.autocast("cpu")`: "lower" (its
 tensors are cast to the lower precision), "float32" (halves are widened), "promote" (all go to
 the widest dtype among them) or "" (it takes what comes).
@@ -55,7 +61,9 @@ class Record:
     composite: Formula | None = None
     backward: dict[Any, Formula] | str | None = None
     dtype: Any = "promote"
-    takes: str = "bif"  # categories of the promoted dtype: bool, integers, floats (elementwise)
+    takes: str = "bif"  # dtypes it has kernels for: bool, integers, floats, complex
+    holomorphic: bool = True
+    no_complex: str = ""  # what PyTorch says instead of naming a kernel
     kernel: str = ""  # what PyTorch's message calls the kernel that lacks a dtype
     numbers: tuple[str, ...] = ("other",)  # tensor arguments that may be numbers (elementwise)
     fold: str = ""
@@ -131,6 +139,8 @@ class Record:
 
     def lacks(self, shown: str) -> NotImplementedError:
         """The error for a dtype without a kernel; `shown`: as in 'Long'."""
+        if self.no_complex and shown.startswith("Complex"):
+            return NotImplementedError(self.no_complex)
         kernel = self.kernel or f"{self.name.strip('_')}_cpu"
         return NotImplementedError(f'"{kernel}" not implemented for \'{shown}\'')
 

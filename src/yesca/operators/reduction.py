@@ -44,7 +44,7 @@ def _sum_back(ops: Any, grad: Any, self_spec: Any, dim: Any, keepdim: bool) -> A
 
 
 sum_ = reduction("sum(Tensor self, any? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
-                 "Tensor", "sum", dtype="sum", backward={"self": _sum_back},
+                 "Tensor", "sum", dtype="sum", takes="bifc", backward={"self": _sum_back},
                  doc="The sum over dim (all dimensions by default).")
 
 
@@ -57,7 +57,7 @@ def _mean_back(ops: Any, grad: Any, self_spec: Any, dim: Any, keepdim: bool) -> 
 
 mean = reduction("mean(Tensor self, any? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
                  "Tensor", "sum", final=lambda total, count: total / count, dtype="float",
-                 backward={"self": _mean_back}, doc="The mean over dim.")
+                 takes="bifc", backward={"self": _mean_back}, doc="The mean over dim.")
 amax = reduction("amax(Tensor self, any dim=[], bool keepdim=False) -> Tensor", "max",
                  dtype="same", backward={"self": lambda ops, grad, self, result, dim, keepdim:
                                          _shared(ops, grad, self, result, dim, keepdim)},
@@ -76,18 +76,20 @@ def _shared(ops: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool
     return ops.select_where(mask, ops.div(spread(ops, grad, shape, dim, keepdim), count), 0.0)
 
 
-_all_values = reduction("max_all(Tensor self) -> Tensor", "max", dtype="same", method=False,
+_all_values = reduction("max_all(Tensor self) -> Tensor", "max", dtype="same", kernel="max_all", method=False,
                         node_name="MaxBackward1",
                         backward={"self": lambda ops, grad, self, result:
                                   _shared(ops, grad, self, result, None, False)})
-_all_least = reduction("min_all(Tensor self) -> Tensor", "min", dtype="same", method=False,
+_all_least = reduction("min_all(Tensor self) -> Tensor", "min", dtype="same", kernel="min_all", method=False,
                        node_name="MinBackward1",
                        backward={"self": lambda ops, grad, self, result:
                                  _shared(ops, grad, self, result, None, False)})
 any_ = reduction("any(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "any",
-                 before=lambda x: as_bool(x), dtype="bool", doc="Whether any is true.")
+                 before=lambda x: as_bool(x), dtype="bool", takes="bifc",
+                 doc="Whether any is true.")
 all_ = reduction("all(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "all",
-                 before=lambda x: as_bool(x), dtype="bool", doc="Whether all are true.")
+                 before=lambda x: as_bool(x), dtype="bool", takes="bifc",
+                 doc="Whether all are true.")
 
 
 def _prod_back(ops: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
@@ -118,7 +120,7 @@ def _prod_with_zeros(ops: Any, grad: Any, self: Any, dim: Any, keepdim: bool) ->
 
 
 prod = reduction("prod(Tensor self, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
-                 "Tensor", "prod", dtype="sum", backward={"self": _prod_back},
+                 "Tensor", "prod", dtype="sum", takes="bifc", backward={"self": _prod_back},
                  autocast="float32", doc="The product over dim.")
 count_nonzero = composite(
     "count_nonzero(Tensor self, any? dim=None) -> Tensor",
@@ -246,7 +248,19 @@ rows("logsumexp_dims(Tensor self, any dims) -> Tensor", _logsumexp, method=False
                                       tuple(self.shape), dims, False))))})
 
 
+def _complex_logsumexp(ops: Any, self: Any, dim: Any, keepdim: bool) -> Any:
+    """The real parts say how much is taken out of the exponentials."""
+    top = ops.amax(ops.real(self).detach(), () if dim is None else dim, True)
+    top = ops.select_where(ops.isinf(top), 0.0, top)
+    made = ops.add(ops.log(ops.sum(ops.exp(ops.sub(self, top)), dim, True)), top)
+    if keepdim or not self.dim():
+        return made
+    return ops.reshape(made, reduced_shape(tuple(self.shape), reduced_dims(dim, self.dim()), False))
+
+
 def _logsumexp_public(ops: Any, self: Any, dim: Any, keepdim: bool) -> Any:
+    if self.dtype.is_complex:
+        return _complex_logsumexp(ops, self, dim, keepdim)
     if not self.dtype.is_floating_point:
         self = ops.to_dtype(self, float32)
     if self.dim() == 0:

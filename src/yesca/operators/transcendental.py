@@ -8,7 +8,7 @@ from typing import Any
 from ..core.dtypes import FLOATING
 from ..core.spec import spec
 from ..core.views import dense_order
-from ..loops.elementary.gamma import trigamma
+from ..loops.complexes import Complex
 from ..loops.ir import Expr, cast
 from ..loops.scalar import (
     acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, digamma, erf, erfc, erfinv, exp,
@@ -23,37 +23,42 @@ def _float(name: str, body: Any, grad: Any, doc: str, **options: Any) -> Any:
                        backward={"self": grad}, doc=doc, **options)
 
 
-exp_ = _float("exp", exp, lambda grad, result: grad * result, "e ** self.")
-exp2_ = _float("exp2", exp2, lambda grad, result: grad * result * math.log(2), "2 ** self.")
-expm1_ = _float("expm1", expm1, lambda grad, result: grad * (result + 1.0),
+def _analytic(name: str, body: Any, grad: Any, doc: str, **options: Any) -> Any:
+    """One that complex numbers have as well."""
+    return _float(name, body, grad, doc, takes="bifc", **options)
+
+
+exp_ = _analytic("exp", exp, lambda grad, result: grad * result, "e ** self.")
+exp2_ = _analytic("exp2", exp2, lambda grad, result: grad * result * math.log(2), "2 ** self.")
+expm1_ = _analytic("expm1", expm1, lambda grad, result: grad * (result + 1.0),
                 "e ** self - 1, exact near 0.")
-log_ = _float("log", log, lambda grad, self: grad / self, "The natural logarithm.",
+log_ = _analytic("log", log, lambda grad, self: grad / self, "The natural logarithm.",
               domain=(0.2, 4.0))
-log2_ = _float("log2", log2, lambda grad, self: grad / (self * math.log(2)),
+log2_ = _analytic("log2", log2, lambda grad, self: grad / (self * math.log(2)),
                "The logarithm to base 2.", domain=(0.2, 4.0))
-log10_ = _float("log10", log10, lambda grad, self: grad / (self * math.log(10)),
+log10_ = _analytic("log10", log10, lambda grad, self: grad / (self * math.log(10)),
                 "The logarithm to base 10.", domain=(0.2, 4.0))
-log1p_ = _float("log1p", log1p, lambda grad, self: grad / (self + 1.0),
+log1p_ = _analytic("log1p", log1p, lambda grad, self: grad / (self + 1.0),
                 "log(1 + self), exact near 0.", domain=(-0.8, 4.0))
-sin_ = _float("sin", sin, lambda grad, self: grad * cos(self), "The sine, of radians.")
-cos_ = _float("cos", cos, lambda grad, self: -grad * sin(self), "The cosine, of radians.")
-tan_ = _float("tan", tan, lambda grad, result: grad * (result * result + 1.0),
+sin_ = _analytic("sin", sin, lambda grad, self: grad * cos(self), "The sine, of radians.")
+cos_ = _analytic("cos", cos, lambda grad, self: -grad * sin(self), "The cosine, of radians.")
+tan_ = _analytic("tan", tan, lambda grad, result: grad * (result * result + 1.0),
               "The tangent, of radians.", domain=(-1.2, 1.2))
-asin_ = _float("asin", asin, lambda grad, self: grad / sqrt(1.0 - self * self),
+asin_ = _analytic("asin", asin, lambda grad, self: grad / sqrt(1.0 - self * self),
                "The inverse sine.", aliases=("arcsin",), domain=(-0.9, 0.9))
-acos_ = _float("acos", acos, lambda grad, self: -grad / sqrt(1.0 - self * self),
+acos_ = _analytic("acos", acos, lambda grad, self: -grad / sqrt(1.0 - self * self),
                "The inverse cosine.", aliases=("arccos",), domain=(-0.9, 0.9))
-atan_ = _float("atan", atan, lambda grad, self: grad / (self * self + 1.0),
+atan_ = _analytic("atan", atan, lambda grad, self: grad / (self * self + 1.0),
                "The inverse tangent.", aliases=("arctan",))
-sinh_ = _float("sinh", sinh, lambda grad, self: grad * cosh(self), "The hyperbolic sine.")
-cosh_ = _float("cosh", cosh, lambda grad, self: grad * sinh(self), "The hyperbolic cosine.")
-tanh_ = _float("tanh", tanh, lambda grad, result: grad * (1.0 - result * result),
+sinh_ = _analytic("sinh", sinh, lambda grad, self: grad * cosh(self), "The hyperbolic sine.")
+cosh_ = _analytic("cosh", cosh, lambda grad, self: grad * sinh(self), "The hyperbolic cosine.")
+tanh_ = _analytic("tanh", tanh, lambda grad, result: grad * (1.0 - result * result),
                "The hyperbolic tangent.")
-asinh_ = _float("asinh", asinh, lambda grad, self: grad / sqrt(self * self + 1.0),
+asinh_ = _analytic("asinh", asinh, lambda grad, self: grad / sqrt(self * self + 1.0),
                 "The inverse hyperbolic sine.", aliases=("arcsinh",))
-acosh_ = _float("acosh", acosh, lambda grad, self: grad / sqrt(self * self - 1.0),
+acosh_ = _analytic("acosh", acosh, lambda grad, self: grad / sqrt(self * self - 1.0),
                 "The inverse hyperbolic cosine.", aliases=("arccosh",), domain=(1.2, 4.0))
-atanh_ = _float("atanh", atanh, lambda grad, self: grad / (1.0 - self * self),
+atanh_ = _analytic("atanh", atanh, lambda grad, self: grad / (1.0 - self * self),
                 "The inverse hyperbolic tangent.", aliases=("arctanh",), domain=(-0.9, 0.9))
 erf_ = _float("erf", erf, lambda grad, self:
               grad * (2.0 / math.sqrt(math.pi)) * exp(-(self * self)), "The error function.")
@@ -65,10 +70,9 @@ erfinv_ = _float("erfinv", erfinv, lambda grad, self:
 lgamma_ = _float("lgamma", lgamma, lambda grad, self: grad * digamma(self),
                  "log |gamma(self)|.", domain=(0.5, 4.0))
 digamma_ = elementwise("digamma(Tensor self) -> Tensor", digamma, dtype="float",
-                       backward={"self": lambda grad, self: grad * trigamma(self)},
-                       aliases=("psi",), domain=(0.5, 4.0),
+                       aliases=("psi",), domain=(0.5, 4.0), backward="derive",
                        doc="The derivative of lgamma.")
-sinc = _float("sinc", lambda x: where(x.eq(0), 1.0, sin(x * math.pi) / (x * math.pi)),
+sinc = _analytic("sinc", lambda x: where(x.eq(0), 1.0, sin(x * math.pi) / (x * math.pi)),
               lambda grad, self: where(self.eq(0), 0.0, grad * (
                   (math.pi * self * cos(math.pi * self) - sin(math.pi * self))
                   / (math.pi * (self * self)))), "sin(pi x) / (pi x), 1 at 0.")
@@ -101,7 +105,7 @@ def sigmoid_of(x: Expr) -> Expr:
     return 1.0 / (exp(-x) + 1.0)
 
 
-sigmoid = _float("sigmoid", sigmoid_of, lambda grad, result: grad * (1.0 - result) * result,
+sigmoid = _analytic("sigmoid", sigmoid_of, lambda grad, result: grad * (1.0 - result) * result,
                  "1 / (1 + e ** -self).", aliases=("expit",))
 
 
@@ -126,8 +130,13 @@ logit = elementwise("logit(Tensor self, Scalar? eps=None) -> Tensor", _logit, dt
 
 
 def _soft_sum(x: Expr, y: Expr, base: Any, inverse: Any) -> Expr:
-    from ..loops.scalar import absolute, maximum, minimum
+    from ..loops.scalar import absolute, is_complex, maximum, minimum, real
 
+    if is_complex(x):
+        first = real(x) >= real(y)
+        big, small = where(first, x, y), where(first, y, x)
+        return where(big.eq(small) & absolute(real(big)).eq(float("inf")), big,
+                     big + inverse(base(small - big)))
     big, small = maximum(x, y), minimum(x, y)
     same = big.eq(small) & absolute(big).eq(float("inf"))
     return where(same, big, big + inverse(base(small - big)))
@@ -142,7 +151,7 @@ def _share(mine: str) -> Any:
 
 logaddexp = elementwise(
     "logaddexp(Tensor self, Tensor other) -> Tensor",
-    lambda x, y: _soft_sum(x, y, exp, log1p), takes="f", inplace=False, numbers=(),
+    lambda x, y: _soft_sum(x, y, exp, log1p), takes="fc", inplace=False, numbers=(),
     backward={"self": _share("self"), "other": _share("other")},
     doc="log(e ** self + e ** other).")
 logaddexp2 = elementwise(
@@ -185,21 +194,26 @@ def _nan_to_num(p: Any, self: Any, nan: Any, posinf: Any, neginf: Any) -> None:
                          p.device))
     wide = compute_dtype(dtype)
 
-    def body(load: Expr) -> Expr:
+    def body(load: Any) -> Any:
         x = cast(load, wide)
-        if dtype.category != FLOATING:
+        if dtype.category < FLOATING:
             return x
-        top = _LARGEST[dtype.name]
+        if dtype.category > FLOATING:
+            return Complex(finite(x.re), finite(x.im), dtype)
+        return finite(x)
+
+    def finite(x: Expr) -> Expr:
+        top = _LARGEST[dtype.to_real().name]
         inf = float("inf")
-        x = where(isnan(x), 0.0 if nan is None else p.argument(1, wide), x)
-        x = where(x.eq(inf), top if posinf is None else p.argument(2, wide), x)
-        return where(x.eq(-inf), -top if neginf is None else p.argument(3, wide), x)
+        x = where(isnan(x), 0.0 if nan is None else p.argument(1, x.dtype), x)
+        x = where(x.eq(inf), top if posinf is None else p.argument(2, x.dtype), x)
+        return where(x.eq(-inf), -top if neginf is None else p.argument(3, x.dtype), x)
 
     p.flat(body, [self], [made])
 
 
 rows("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
-     _nan_to_num, kind="map", out=True, inplace=True,
+     _nan_to_num, kind="map", takes="bifc", out=True, inplace=True,
      backward={"self": lambda ops, grad, self: ops.select_where(ops.isfinite(self), grad, 0.0)},
      doc="NaN and infinities replaced by numbers.")
 

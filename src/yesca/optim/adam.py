@@ -122,7 +122,9 @@ class Adam(Optimizer):
         if not all(states):
             self._create_states(group, params, grads)
         steps = [state["step"] for state in states]
-        ops._foreach_add_(steps, 1)
+        counted = group["differentiable"] or any(step.dtype is not float32 for step in steps)
+        if counted:  # elsewhere the launch counts them
+            ops._foreach_add_(steps, 1)
         averages = [
             [state["exp_avg"] for state in states],
             [state["exp_avg_sq"] for state in states],
@@ -133,7 +135,7 @@ class Adam(Optimizer):
         if group["differentiable"]:
             _update_composed(group, params, grads, *averages, steps)
         else:
-            _launch(group, params, grads, *averages, steps)
+            _launch(group, params, grads, *averages, steps, not counted)
 
     def _create_states(
         self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor]
@@ -154,9 +156,10 @@ class Adam(Optimizer):
                 state["max_exp_avg_sq"] = zeros(param)
 
 
-def _launch(group, params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps) -> None:
-    """Update all these parameters by one kernel."""
-    if steps[0].dtype is not float32:  # the default dtype was float64 when they were made
+def _launch(group, params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps,
+            count) -> None:
+    """Update all these parameters, and count the step if asked to, in one launch."""
+    if not count:  # the default dtype may have been float64 when they were made
         steps = [step.to(float32) for step in steps]
     launch = ops._fused_adamw_ if group["decoupled_weight_decay"] else ops._fused_adam_
     beta1, beta2 = group["betas"]
@@ -174,6 +177,7 @@ def _launch(group, params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps)
         eps=group["eps"],
         amsgrad=group["amsgrad"],
         maximize=group["maximize"],
+        count=count,
     )
 
 

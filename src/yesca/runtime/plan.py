@@ -28,7 +28,8 @@ class Launch:
     """One stage of a plan's launch: a machine function over [0, total) in chunks of `grain`.
 
     pointers: (word, slot, bytes beyond the tensor's first element)
-    numbers:  (word, position of the argument, "f" float64, "s" float32 or "i" integer)
+    numbers:  (word, position of the argument, "f" float64, "s" float32 or "i" integer; "real" and
+              "imag": a part of a complex number as float64)
     """
 
     address: int
@@ -138,11 +139,15 @@ def new_storage(nbytes: int) -> UntypedStorage:
 
 def number_word(value: Any, kind: str) -> int:
     """A run-time number as the 64 bits that a kernel reads."""
+    if kind in ("real", "imag"):
+        value, kind = getattr(value, kind), "f"
     if kind == "f":
         return int(struct.unpack("q", struct.pack("d", value))[0])
     if kind == "s":
         return int(struct.unpack("q", struct.pack("f4x", value))[0])
     value = int(value)
+    if not -(1 << 63) <= value < 1 << 64:
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
     return value if -(1 << 63) <= value < 1 << 63 else (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 

@@ -73,9 +73,10 @@ def product(p: Any, a: Any, b: Any, c: Any, initial: Any = None, alpha: Any = ON
     alpha, beta = (f if isinstance(f, Factor) else Factor(f) for f in (alpha, beta))
     shape = tuple(c.spec.shape)
     if c.spec.dtype.is_complex:
-        raise NotImplementedError(
-            f"\"{p.record.name}\" not implemented for '{p.scalar_name(c.spec.dtype)}'; multiply "
-            "real and imaginary parts")
+        from . import complex_products
+
+        complex_products.product(p, a, b, c, initial, alpha, beta)
+        return
     if math.prod(shape) == 0 or p.device is META:
         return
     if c.spec.dtype.category != dtypes.FLOATING:

@@ -4,69 +4,25 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from ..core import dtypes
 from ..core.devices import CPU, META, Device
 from ..core.dtypes import DType, int64
-from ..core.spec import Spec, spec
-from ..core.views import Strided, collapse, expand_strides, storage_order
+from ..core.spec import Spec, conjugated, spec
+from ..core.views import collapse, expand_strides, storage_order
 from ..loops import ir
-from ..loops.ir import Buffer, Expr, Stage, Store, walk
-from ..loops.printer import operations
+from ..loops.ir import Buffer, Expr, Stage, Store
 from ..targets.llvm import GENERAL, TILE, Variant
-from . import folding, kernels
+from . import folding, kernels, variants
 from .plan import HostStep, Launch, Plan, number_word
+from .references import Put, Ref
 
-TILED_FROM = 16384  # elements from which a transposing stage goes in squares
-SPECIALISE_FROM = 32768  # elements from which a layout gets its own kernel, at its second use
+_C_NAMES = {"float32": "float", "float64": "double", "float16": "at::Half", "int64": "int64_t",
+            "bfloat16": "at::BFloat16", "int32": "int32_t", "uint8": "uint8_t"}
 NO_ERROR = -(1 << 63)  # the one value that a failed check cannot report: its cell stays 0
-_layout_uses: Counter[tuple[Stage, str]] = Counter()
-
-
-@dataclass(frozen=True)
-class Ref:
-    """A tensor of the call: its slot and how it is seen."""
-
-    slot: int
-    spec: Spec
-    beyond: int = 0  # elements beyond the tensor's first
-    row: bool = False  # one value per row: no inner axis
-
-    def seen(self, made: Strided) -> Ref:
-        """The same memory through another view (see `core.views`)."""
-        shape, strides, offset = made
-        return replace(self, spec=spec(self.spec.dtype, shape, strides, self.spec.device),
-                       beyond=self.beyond + offset)
-
-    def reread(self, dtype: DType, made: Strided) -> Ref:
-        """The same memory as elements of another dtype; offsets so far are counted anew."""
-        shape, strides, offset = made
-        start = self.beyond * self.spec.dtype.itemsize // dtype.itemsize
-        return replace(self, spec=spec(dtype, shape, strides, self.spec.device),
-                       beyond=start + offset)
-
-    def as_rows(self) -> Ref:
-        """One value per row of the stage."""
-        return replace(self, row=True)
-
-
-@dataclass(frozen=True)
-class Put:
-    """A stored value at `offset` elements beyond the point's place; see ir.Store."""
-
-    value: Expr
-    offset: Expr | None = None
-    guard: Expr | None = None
-    accumulate: str = ""  # "sum", "prod", "max" or "min": combined with what is there
-
-
-class _Error:
-    """Slot marker of the error cell; its real slot is known when the plan is finished."""
 
 
 class Program:
@@ -127,6 +83,7 @@ class Program:
             self.results.append(target.spec)
             self._check_inplace(target, made)
             return target
+        made = conjugated(made, False)
         self.results.append(made)
         return Ref(1000 + len(self.results) - 1, made)
 
@@ -151,8 +108,13 @@ class Program:
         self.written.append(operand.slot)
         return operand
 
-    def alias(self, base: Ref, made: Spec, offset: int) -> None:
-        """A result is operand 0's storage, `offset` elements further on, seen as `made`."""
+    def alias(self, base: Ref, made: Spec, offset: int, keep: bool = True) -> None:
+        """A result is operand 0's storage, `offset` elements further on, seen as `made`.
+
+        A view of conjugated values is one as well, unless `keep` is false.
+        """
+        if keep and base.spec.conj and made.dtype is base.spec.dtype:
+            made = conjugated(made, True)
         self.views.append((made, offset))
         self.results.append(made)
 
@@ -173,6 +135,8 @@ class Program:
         return self._slot(("fixed", value), dtype)
 
     def _slot(self, what: tuple[Any, ...], dtype: DType) -> Expr:
+        if dtype.is_complex:
+            return self._complex_slot(what, dtype)
         if dtype in (dtypes.float16, dtypes.bfloat16):
             return ir.cast(self._slot(what, dtypes.float32), dtype)
         key = (*what, dtype)
@@ -180,9 +144,29 @@ class Program:
             self._slots.append(key)
         return ir.argument(self._slots.index(key), dtype)
 
+    def _complex_slot(self, what: tuple[Any, ...], dtype: DType) -> Any:
+        """A number as a complex one: two words if it is complex, an exact real if it is fixed."""
+        from ..loops.complexes import Complex
+
+        kind, value = what
+        part = dtype.to_real()
+        number = value if kind == "fixed" else self.values[
+            next(k for k, n in self._ordinals.items() if n == value)]
+        if not isinstance(number, complex):
+            re = self._slot(what, part)
+            return re if kind == "fixed" else Complex(re, ir.const(0, part), dtype)
+        if kind == "fixed":
+            return ir.const(value, dtype)
+        return Complex(self._slot(("real", value), part), self._slot(("imag", value), part), dtype)
+
     @staticmethod
     def fill_dtype(dtype: DType, value: Any) -> DType:
         """The dtype in which a number travels to a tensor of `dtype`."""
+        if dtype.is_complex:
+            return dtype
+        if isinstance(value, complex):
+            raise RuntimeError("value cannot be converted to type "
+                               f"{_C_NAMES.get(dtype.name, dtype.name)} without overflow")
         if dtype.category == dtypes.FLOATING or isinstance(value, float):
             return dtypes.float64
         return dtypes.uint64 if dtype is dtypes.uint64 else int64
@@ -240,14 +224,14 @@ class Program:
             sizes, steps = [1], [[1 if t.spec.numel else 0] for t in refs]
         inner = [s[0] for s in steps]
         total = math.prod(sizes)
-        crossing = _crossing(stage, sizes, steps)
+        crossing = variants.crossing(stage, sizes, steps)
         if crossing:
             self._tiled(stage, refs, sizes, steps, crossing)
             return
-        variant = self._variant(stage, refs, inner, total)
+        variant = variants.flat_variant(stage, inner, total)
         # Points that meet in one place must do so in order, whatever the number of threads.
         meet = any(s.accumulate or s.offset is not None for s in stage.stores)
-        grain = total if meet and not apart else _grain(stage, 1)
+        grain = total if meet and not apart else variants.grain(stage)
         self._launch(stage, variant, refs, sizes[0], inner, sizes[1:], [s[1:] for s in steps],
                      total, grain)
 
@@ -261,14 +245,7 @@ class Program:
         squares = -(-sizes[0] // TILE) * -(-sizes[1] // TILE) * math.prod(sizes[2:])
         self._launch(stage, Variant(pattern, tiled=True), refs, sizes[0], [s[0] for s in steps],
                      sizes[1:], [s[1:] for s in steps], squares,
-                     max(1, _grain(stage, 1) // (TILE * TILE)))
-
-    def _variant(self, stage: Stage, refs: Sequence[Ref], inner: list[int], numel: int) -> Variant:
-        pattern = "".join("0" if s == 0 else "c" if s == 1 else "g" for s in inner)
-        if numel < SPECIALISE_FROM or "g" in pattern or set(pattern) == {"c"}:
-            return GENERAL
-        _layout_uses[stage, pattern] += 1
-        return Variant(pattern) if _layout_uses[stage, pattern] > 1 else GENERAL
+                     max(1, variants.grain(stage) // (TILE * TILE)))
 
     def rows(self, body: Callable[..., Any], inputs: Sequence[Ref], outputs: Sequence[Ref],
              outer: Sequence[int], size: int) -> None:
@@ -289,8 +266,8 @@ class Program:
         main = next((k for k, r in enumerate(refs) if not r.row), 0)
         order = storage_order(tuple(outer), strides[main])
         sizes, steps = collapse([outer[d] for d in order], [[s[d] for d in order] for s in strides])
-        variant = _row_variant(stage, refs, inner, sizes, steps, size)
-        grain = max(1, _grain(stage, size) // max(size, 1))
+        variant = variants.row_variant(stage, [not r.row for r in refs], inner, sizes, steps)
+        grain = max(1, variants.grain(stage) // max(size, 1))
         if variant.columns:  # whole vectors of columns for each thread
             lanes = 64 if sizes[0] >= 256 else 16
             grain = -(-grain // lanes) * lanes
@@ -311,8 +288,8 @@ class Program:
                                        for r, one in zip(entry, single, strict=True))
             key = (alike, single, *(r.spec.dtype for r in entry))
             groups.setdefault(key, []).append(entry)
-        for (alike, single, *_), entries in groups.items():
-            if not alike:
+        for (alike, single, *kinds), entries in groups.items():
+            if not alike or any(d.is_complex for d in kinds):
                 for entry in entries:
                     self.flat(body, entry, [entry[k] for k in written])
                 continue
@@ -326,7 +303,7 @@ class Program:
         first = entries[0]
         stage, refs = self._stage("table", body, first, [first[k] for k in written])
         words, numbers = self._argument_words(0)
-        chunk = _grain(stage, 1)
+        chunk = variants.grain(stage)
         cells = refs[len(first) + len(written):]  # of the checks
         pointers = []
         rows = 0
@@ -351,7 +328,10 @@ class Program:
         numbers = []
         for what, value, dtype in self._slots:
             kind = "f" if dtype.is_floating_point else "i"
-            if what == "call":
+            if what in ("real", "imag"):
+                numbers.append((first + len(words), value, what))
+                words.append(0)
+            elif what == "call":
                 numbers.append((first + len(words), value, kind))
                 words.append(0)
             else:
@@ -361,38 +341,38 @@ class Program:
     def _stage(self, kind: str, body: Callable[..., Any], inputs: Sequence[Ref],
                outputs: Sequence[Ref]) -> tuple[Stage, list[Ref]]:
         self._slots, self._checks = [], []
-        loads = [ir.load(k, r.spec.dtype) for k, r in enumerate(inputs)]
-        made = body(*loads)
-        values = made if isinstance(made, tuple) else (made,)
-        refs = [*inputs, *outputs]
-        stores = []
-        for k, (value, out) in enumerate(zip(values, outputs, strict=True)):
-            put = value if isinstance(value, Put) else Put(value)
-            stores.append(Store(len(inputs) + k, ir.cast(put.value, out.spec.dtype), put.offset,
-                                put.guard, put.accumulate))
+        refs, stores = self._stored(body, inputs, outputs)
         for holds, value, fail in self._checks:
             cell = Ref(3000 + len(self.raisers), spec(int64, (), None, CPU), row=True)
             self.raisers.append(fail)
             refs.append(cell)
             stores.append(Store(len(refs) - 1, ir.cast(value, int64) ^ NO_ERROR, None, ~holds))
-        self._refuse_complex([*inputs, *outputs], stores)
-        buffers = tuple(Buffer(r.spec.dtype, k >= len(inputs), not r.row)
+        written = {s.buffer for s in stores}
+        buffers = tuple(Buffer(r.spec.dtype, k in written, not r.row)
                         for k, r in enumerate(refs))
         arguments = tuple(slot[-1] for slot in self._slots)
         return Stage(kind, buffers, arguments, tuple(stores)), refs
 
-    def _refuse_complex(self, refs: Sequence[Ref], stores: Sequence[Store]) -> None:
-        """Complex elements may be moved; the IR has no arithmetic for them."""
+    def _stored(self, body: Callable[..., Any], inputs: Sequence[Ref], outputs: Sequence[Ref]
+                ) -> tuple[list[Ref], list[Store]]:
+        """Run the body on loads of the inputs: real operands, and what is stored to them."""
+        refs = [*inputs, *outputs]
         found = next((r.spec.dtype for r in refs if r.spec.dtype.is_complex), None)
-        if found is None:
-            return
-        roots = [e for s in stores for e in (s.value, s.offset, s.guard) if e is not None]
-        for node in walk(*roots):
-            if node.op not in ("load", "where") and any(
-                    e.dtype.is_complex for e in (node, *node.args)):
-                raise self.record.lacks(self.scalar_name(found))
-        if any(s.accumulate and s.value.dtype.is_complex for s in stores):
-            raise self.record.lacks(self.scalar_name(found))
+        try:
+            made = body(*(ir.load(k, r.spec.dtype) for k, r in enumerate(inputs)))
+            values = made if isinstance(made, tuple) else (made,)
+            puts = [v if isinstance(v, Put) else Put(v) for v in values]
+            if found is not None:
+                from .parts import split
+
+                apart = split(inputs, outputs, puts)
+                return apart.refs, apart.stores
+            return refs, [Store(k, ir.cast(put.value, refs[k].spec.dtype), put.offset, put.guard,
+                                put.accumulate) for k, put in enumerate(puts, len(inputs))]
+        except TypeError as error:
+            if type(error).__name__ != "Unsupported":
+                raise
+            raise self.record.lacks(self.scalar_name(found or dtypes.complex64)) from None
 
     def _launch(self, stage: Stage, variant: Variant, refs: Sequence[Ref], size: int,
                 inner: Sequence[int], sizes: Sequence[int], steps: Sequence[Sequence[int]],
@@ -513,54 +493,3 @@ def _raise(raisers: list[Callable[[int], None]], cells: list[int]) -> None:
         if cell:
             fail(cell ^ NO_ERROR)
     raise RuntimeError("[launch] a kernel reported an error that its record does not explain")
-
-
-def _crossing(stage: Stage, sizes: Sequence[int], steps: Sequence[Sequence[int]]) -> int:
-    """The dimension along which some operand is contiguous that is not so along the innermost.
-
-    0 where there is none, where it does not pay, or where the order of points matters.
-    """
-    if math.prod(sizes) < TILED_FROM or sizes[0] < TILE // 2 or any(
-            s.accumulate or s.offset is not None or s.guard is not None for s in stage.stores):
-        return 0
-    if any(n.op == "coord" or n.op == "load" and n.args for n in walk(*stage.roots())):
-        return 0
-    for d in range(1, len(sizes)):
-        if sizes[d] >= TILE // 2 and any(s[d] == 1 and s[0] not in (0, 1) for s in steps):
-            return d
-    return 0
-
-
-def _grain(stage: Stage, size: int) -> int:
-    work = operations(stage)
-    return max(2048, 32768 // (1 + work // 8))
-
-
-def _row_variant(stage: Stage, refs: Sequence[Ref], inner: Sequence[int], sizes: Sequence[int],
-                 steps: Sequence[Sequence[int]], size: int) -> Variant:
-    """Lanes over the innermost outer dimension where that one is contiguous and the axis not."""
-    if not sizes or sizes[0] < 8 or any(s and s[0] not in (0, 1) for s in steps):
-        return GENERAL
-    pattern = "".join("c" if s[0] == 1 else "0" for s in steps)
-    if any(b.output and p == "0" for b, p in zip(stage.buffers, pattern, strict=True)):
-        return GENERAL
-    scattered = any(s.offset is not None or s.accumulate for s in stage.stores)
-    if not scattered and not any(
-            not r.row and i not in (0, 1) for r, i in zip(refs, inner, strict=True)):
-        return GENERAL
-    if _places_vary(stage, pattern):
-        return GENERAL
-    return Variant(pattern, columns=True)
-
-
-def _places_vary(stage: Stage, pattern: str) -> bool:
-    """Whether an offset or guard differs between neighbouring columns."""
-    differs: set[Expr] = set()
-    for node in ir.walk(*stage.roots()):
-        own = node.op == "load" and pattern[node.attr] == "c" or \
-            node.op == "coord" and node.attr == "point"
-        if own or any(a in differs for a in node.args):
-            differs.add(node)
-    places = [e for s in stage.stores for e in (s.offset, s.guard) if e is not None]
-    places += [n.args[0] for n in ir.walk(*stage.roots()) if n.op == "load" and n.args]
-    return any(e in differs for e in places)

@@ -124,10 +124,11 @@ def l1_loss(
     _warn_about_sizes(input, target)
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
-    losses = (input - target).abs()
     if weight is not None:
-        return _weighted(losses, weight, input, reduction)
-    return _reduced(losses, reduction)
+        return _weighted((input - target).abs(), weight, input, reduction)
+    if input.is_floating_point() and not target.is_complex():
+        return ops.l1_loss(input, target, reduction=reduction)
+    return _reduced((input - target).abs(), reduction)
 
 
 def smooth_l1_loss(
@@ -144,11 +145,7 @@ def smooth_l1_loss(
         reduction = legacy_reduction(size_average, reduce)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    distance = (input - target).abs()
-    if beta > 0:
-        near = 0.5 * distance * distance / beta
-        distance = ops.where(distance < beta, near, distance - 0.5 * beta)
-    return _reduced(distance, reduction)
+    return ops.smooth_l1_loss(input, target, beta=beta, reduction=reduction)
 
 
 def huber_loss(
@@ -162,13 +159,11 @@ def huber_loss(
     _warn_about_sizes(input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    distance = (input - target).abs()
-    far = delta * (distance - 0.5 * delta)
-    losses = ops.where(distance <= delta, 0.5 * distance * distance, far)
     if weight is None:
-        return _reduced(losses, reduction)
+        return ops.huber_loss(input, target, delta=delta, reduction=reduction)
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
+    losses = ops.huber_loss(input, target, delta=delta, reduction="none")
     return _reduced(losses * weight, reduction)
 
 
@@ -212,13 +207,9 @@ def binary_cross_entropy_with_logits(
         raise ValueError(
             f"Target size ({target.size()}) must be the same as input size ({input.size()})"
         )
-    log_likelihood = ops.logsigmoid(input)
-    if pos_weight is not None:
-        log_likelihood = ((pos_weight - 1) * target + 1) * log_likelihood
-    losses = (1 - target) * input - log_likelihood
-    if weight is not None:
-        losses = losses * weight
-    return _reduced(losses, reduction)
+    return ops.binary_cross_entropy_with_logits(
+        input, target, weight=weight, pos_weight=pos_weight, reduction=reduction
+    )
 
 
 def kl_div(
@@ -243,14 +234,10 @@ def kl_div(
             "major release.",
             stacklevel=2,
         )
-    if log_target:
-        losses = target.exp() * (target - input)
-    else:
-        losses = ops.xlogy(target, target) - target * input
     if reduction == "batchmean":
-        total = losses.sum()
+        total = ops.kl_div(input, target, log_target=log_target, reduction="sum")
         return total / input.size(0) if input.dim() else total
-    return _reduced(losses, reduction)
+    return ops.kl_div(input, target, log_target=log_target, reduction=reduction)
 
 
 def poisson_nll_loss(
@@ -271,14 +258,9 @@ def poisson_nll_loss(
         reduction = legacy_reduction(size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
-    if log_input:
-        losses = input.exp() - target * input
-    else:
-        losses = input - target * (input + eps).log()
-    if full:
-        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
-        losses = losses + stirling.masked_fill(target <= 1, 0)
-    return _reduced(losses, reduction)
+    return ops.poisson_nll_loss(
+        input, target, log_input=log_input, full=full, eps=eps, reduction=reduction
+    )
 
 
 def gaussian_nll_loss(

@@ -74,7 +74,7 @@ def soft_margin_loss(
     """log(1 + exp(-target * input)) for targets 1 and -1."""
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce)
-    return _reduced((-target * input).exp().log1p(), reduction)
+    return ops.soft_margin_loss(input, target, reduction=reduction)
 
 
 def multilabel_soft_margin_loss(
@@ -130,6 +130,10 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
+    if input.dim() == 0:
+        input = input.unsqueeze(0)
+    if target.dim() == 1 and input.dim() == 1:
+        input = input.unsqueeze(0)
     index = target.unsqueeze(-1)  # (N, 1)
     hinge = (margin - input.gather(-1, index) + input).clamp_min(0)  # (N, C)
     hinge = hinge if p == 1 else hinge * hinge

@@ -57,6 +57,13 @@ def _full_size(output_size, input: Tensor, rank: int):
     """`output_size` as `rank` numbers, with None standing for the size of the input."""
     if isinstance(output_size, int):
         return (output_size,) * rank
+    if rank > 1 and input.dim() <= len(output_size):
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
+    if len(output_size) != rank or input.dim() < rank:
+        raise RuntimeError(
+            f"adaptive pooling: output_size must be one number or {rank}, got {output_size} for "
+            f"an input of shape {list(input.shape)}"
+        )
     spatial = input.shape[-rank:]
     return tuple(s if o is None else o for o, s in zip(output_size, spatial, strict=True))
 

@@ -22,8 +22,7 @@ from .objects import long_from, type_of
 unit = Unit("fastcall")
 
 # Places in fastkey's state.
-TABLE, CAPACITY, FLAGS, THREAD, OPERATORS, LEARN, REFRESH, PENDING, PENDING_LENGTH = (
-    0, 8, 16, 24, 32, 152, 160, 168, 176)
+TABLE, CAPACITY, FLAGS, THREAD, OPERATORS, LEARN, REFRESH = 0, 8, 16, 24, 32, 152, 160
 GRAD_ON, SLOW, RECORDING = 1, 2, 4
 MODE, STANDING, NAME, PARAMETER = 24, 32, 40, 24
 PARAMETER_LIMIT = 32
@@ -31,31 +30,53 @@ PARAMETER_LIMIT = 32
 vectorcall = external("PyObject_Vectorcall", [obj, ptr, u64, obj], obj)
 call_nothing = external("PyObject_CallNoArgs", [obj], obj)
 _decrease = external("Py_DecRef", [obj])
-thread_state = external("PyThreadState_Get", [], ptr)
+_thread_state = external("PyThreadState_Get", [], ptr)
+_thread_number = external("PyThreadState_GetID", [ptr], i64)
+_malloc = external("PyMem_Malloc", [u64], ptr)
+_free = external("PyMem_Free", [ptr])
+_bytes_from = external("PyBytes_FromStringAndSize", [ptr, i64], obj)
+
+
+@unit.function(inline=True)
+def this_thread() -> i64:
+    """The running thread's number; unlike its state's address, no later thread gets it again."""
+    return _thread_number(_thread_state())
 
 
 @unit.function
 def python_twin(operator: ptr, number: i64, first: obj, arguments: ptr, count: i64, names: obj,
-                learn: i64) -> obj:
-    """Call the operator's Python function, through `learn` if its plan shall be entered."""
+                learn: ptr) -> obj:
+    """Call the operator's Python function; through `learn` if its plan shall be entered.
+
+    `learn`: NULL, or the call block, whose key goes along: other threads may call meanwhile.
+    """
     extra = i64(0) if names is None else load_i64(names, layout.TUPLE_SIZE)
-    given = stack(8 * 64)
     total = count + extra
-    if total > 56:
-        return vectorcall(load_obj(operator), arguments, u64(total), names)
+    given = stack(8 * 72)
+    if total > 64:
+        given = _malloc(u64(8 * (total + 8)))
+        if given is None:
+            return None
     used = i64(0)
-    if learn != 0:
+    if learn is not None:
         store_ptr(given, 0, long_from(number))
-        used = 1
+        key = _bytes_from(learn + k.KEY, load_i64(learn, k.LENGTH) * 8)
+        if key is None:
+            return None
+        store_ptr(given, 8, key)
+        used = 2
     if first is not None:
         store_ptr(given, used * 8, first)
         used = used + 1
     memcpy(given + used * 8, arguments, total * 8)
-    if learn != 0:
-        made = vectorcall(load_obj(k.state, LEARN), given, u64(used + count), names)
+    target = load_obj(operator) if learn is None else load_obj(k.state, LEARN)
+    made = vectorcall(target, given, u64(used + count), names)
+    if learn is not None:
         give_back(load_obj(given))
-        return made
-    return vectorcall(load_obj(operator), given, u64(used + count), names)
+        give_back(load_obj(given, 8))
+    if total > 64:
+        _free(given)
+    return made
 
 
 @unit.function
@@ -131,8 +152,10 @@ def encode_all(call: ptr, operator: ptr, given: ptr, spread: ptr, spread_count: 
             k.push(call, 10)
             if standing is not None:
                 known = k.encode_number(call, standing, type_of(standing))
-        elif mode == 86:  # V: the rest of the arguments
+        elif mode == 86 and spread_count > 0:  # V: the rest of the arguments
             known = k.encode_rest(call, spread, spread_count)
+        elif mode == 86:  # given by name
+            known = k.encode_static(call, thing, 0)
         else:
             known = k.encode(call, thing, mode)
         if not known:
@@ -160,12 +183,12 @@ def may_write(call: ptr, plan: ptr) -> bool_:
 def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -> obj:
     """One operator call. `first`: the object of a method, NULL for a function."""
     operator = load_ptr(load_ptr(k.state, OPERATORS), number * 8)
-    if load_ptr(k.state, THREAD) != thread_state():
+    if load_i64(k.state, THREAD) != this_thread():
         ignored = call_nothing(load_obj(k.state, REFRESH))
         if ignored is None:
             return None
         give_back(ignored)
-        store_ptr(k.state, THREAD, thread_state())
+        store_i64(k.state, THREAD, this_thread())
     flags = load_i64(k.state, FLAGS)
     parameters, spread_at = load_i64(operator, 8), load_i64(operator, 16)
     given = stack(8 * 32)
@@ -179,10 +202,10 @@ def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -
     if spread_at >= 0 and spread_count > 0:
         positional = spread_at + 1
     if flags & SLOW != 0 or positional > parameters:
-        return python_twin(operator, number, first, arguments, count, names, 0)
+        return python_twin(operator, number, first, arguments, count, names, None)
     memcpy(given + taken * 8, arguments, (positional - taken) * 8)
     if names is not None and place_names(operator, given, arguments + count * 8, names) == 0:
-        return python_twin(operator, number, first, arguments, count, names, 0)
+        return python_twin(operator, number, first, arguments, count, names, None)
     call = stack(2496, 64)
     store_i64(call, k.LENGTH, 2)
     store_i64(call, k.TENSORS_USED, 0)
@@ -190,19 +213,16 @@ def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -
     store_i64(call, k.MASK, 0)
     store_i64(call, k.GRAD, flags & GRAD_ON)
     if not encode_all(call, operator, given, arguments + (spread_at - taken) * 8, spread_count):
-        return python_twin(operator, number, first, arguments, count, names, 0)
+        return python_twin(operator, number, first, arguments, count, names, None)
     store_i64(call, k.KEY, number)
     store_i64(call, k.KEY + 8, load_i64(call, k.MASK))
     plan = find(call)
     if plan is None:
-        length = load_i64(call, k.LENGTH)
-        store_i64(k.state, PENDING_LENGTH, length)
-        memcpy(load_ptr(k.state, PENDING), call + k.KEY, length * 8)
-        return python_twin(operator, number, first, arguments, count, names, 1)
+        return python_twin(operator, number, first, arguments, count, names, call)
     kind = load_i64(plan)
     recording = flags & RECORDING != 0 and not runs_alone(plan)
     if recording and kind != 1 and not recordable(call, plan):
-        return python_twin(operator, number, first, arguments, count, names, 0)
+        return python_twin(operator, number, first, arguments, count, names, None)
     if kind == 0:
         return capture_compute(call, plan) if recording else run_compute(call, plan)
     target = load_obj(call, k.TENSORS)
@@ -210,7 +230,7 @@ def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -
         return run_view(call, plan)
     if kind == 2 and may_write(call, plan):
         return capture_inplace(call, plan) if recording else run_inplace(call, plan)
-    return python_twin(operator, number, first, arguments, count, names, 0)
+    return python_twin(operator, number, first, arguments, count, names, None)
 
 
 @unit.function

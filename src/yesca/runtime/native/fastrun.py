@@ -15,8 +15,7 @@ from ...core.storage import UntypedStorage
 from ...core.tensor_base import Extra
 from ...targets.native import (
     Unit, bool_, call_void, external, f32, i64, load_f64, load_i64, load_obj, load_ptr, memcpy,
-    memset, obj, ptr, stack, store_f32, store_f64, store_i64, store_obj, store_ptr, u64,
-    void,
+    memset, obj, ptr, stack, store_f32, store_f64, store_i64, store_obj, store_ptr, u64, void,
 )  # fmt: skip
 from .. import layout
 from . import fastkey as k
@@ -59,6 +58,7 @@ E_AFTER = layout.slot_offset(Extra, "after")
 # Places in fastkey's state, besides the types named there.
 VERSION_TYPE, NODE_TYPE, SAVED_TYPE, EXTRA_TYPE = 64, 72, 80, 88
 CPU, ZERO, FAIL, EMPTY, SEQUENCE = 112, 120, 128, 136, 144
+RUNNING = 168  # calls that have let other threads run
 
 new_object = external("PyType_GenericAlloc", [obj, i64], obj)
 call_python = external("PyObject_CallFunction", [obj, ptr, obj, i64], obj)
@@ -247,16 +247,21 @@ def count_write(target: obj) -> void:
 
 @unit.function
 def without_gil(call: ptr, plan: ptr, at: ptr, places: ptr) -> void:
-    """Run long launches while other Python threads go on; the operands' memory stays."""
+    """Run long launches while other Python threads go on.
+
+    The operands' bytes stay even if their storage gets others meanwhile, and so does the plan.
+    """
     operands = load_i64(plan, 8)
     holders = stack(8 * 64)
     for o in range(operands):
-        storage = load_obj(load_obj(call, k.TENSORS + o * 8), k.T_STORAGE)
-        incref(storage)
-        store_obj(holders, o * 8, storage)
+        owner = load_obj(load_obj(load_obj(call, k.TENSORS + o * 8), k.T_STORAGE), S_OWNER)
+        incref(owner)
+        store_obj(holders, o * 8, owner)
+    store_i64(k.state, RUNNING, load_i64(k.state, RUNNING) + 1)
     thread = gil_release()
     run_launches(call, at, load_i64(plan, 32), places)
     gil_restore(thread)
+    store_i64(k.state, RUNNING, load_i64(k.state, RUNNING) - 1)
     drop(holders, operands)
 
 

@@ -1,0 +1,75 @@
+"""Levels: what stands above autograd and gets every call first (modes, batches).
+
+`STATE.levels` holds the active ones, the innermost last. The innermost takes a call while it is
+off the stack itself, so what it calls goes to the next one.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ..core.spec import spec
+from ..operators.record import Record
+from .state import STATE
+
+
+class Level:
+    """The base of all levels: hands everything on."""
+
+    is_batch = False
+    draws_apart = False  # a batch whose examples get random numbers of their own
+
+    def call(self, record: Record, values: tuple[Any, ...], target: Any) -> Any:
+        """Run a record; `target` is the first argument of an in-place call, else None."""
+        from .call import call, call_inplace
+
+        return call(record, values) if target is None else call_inplace(record, values)
+
+    def custom_function(self, function: Any, args: tuple[Any, ...]) -> tuple[bool, Any]:
+        """(whether the level has run a custom Function, its results)."""
+        return False, None
+
+    def drawing(self) -> None:
+        """Asked before random numbers are drawn: may refuse."""
+
+    def fill(self, function: Callable[..., Any], tensor: Any, args: tuple[Any, ...],
+             kwargs: dict[str, Any]) -> Any:
+        """Fill a tensor with random numbers."""
+        return function(tensor, *args, **kwargs)
+
+
+def random_fill(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorates what fills a tensor with random numbers in place: levels come first."""
+
+    @functools.wraps(function)
+    def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not STATE.levels:
+            return function(self, *args, **kwargs)
+        level = STATE.levels.pop()
+        try:
+            level.drawing()
+            return level.fill(wrapped, self, args, kwargs)
+        finally:
+            STATE.levels.append(level)
+
+    return wrapped
+
+
+def fresh(tensor: Any) -> Any:
+    """What to draw into, given a new tensor: at batch levels, one for each example."""
+    apart = [level for level in STATE.levels if level.draws_apart]
+    if not apart:
+        return tensor
+    from .creation import make
+
+    made = tensor._spec
+    whole = make(spec(made.dtype, (*[level.size for level in apart], *made.shape), None,
+                      made.device))
+    for level in apart:
+        whole = level.wrap(whole)
+    return whole
+
+
+__all__ = ["Level", "fresh", "random_fill"]

@@ -1,0 +1,357 @@
+"""`grad`, `vjp`, `jvp` and what is made of them.
+
+They use the ordinary tape. Each takes its arguments as new places on it, so that nested ones do
+not see each other's; what they give stays on the tape only where something outside depends on it.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .._tensor import Tensor
+from ..autograd import calls, functional
+from ..autograd.inplace import gradient_edge
+from ..autograd.modes import enable_grad
+from ..core.tensor_base import TensorBase
+from ..dispatch.call import OPERATORS as ops
+from ..dispatch.state import STATE
+from ..utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from ._batched import active_levels, batched, fully_lowered, raised
+
+
+class _Depth(threading.local):
+    """How many derivatives are being taken, one inside the other."""
+
+    value = 0
+
+
+_depth = _Depth()
+
+
+@contextmanager
+def _deeper() -> Iterator[None]:
+    _depth.value += 1
+    try:
+        with enable_grad():
+            yield
+    finally:
+        _depth.value -= 1
+
+
+@contextmanager
+def _below_levels() -> Iterator[None]:
+    """Off all levels: backward runs on the values."""
+    levels, STATE.levels = STATE.levels, []
+    try:
+        yield
+    finally:
+        STATE.levels = levels
+
+
+# ---- places on the tape ----------------------------------------------------------------------
+
+def _everywhere(tensor: Any) -> Any:
+    """A tensor batched at every active level: each example gets a derivative of its own."""
+    value, levels = fully_lowered(tensor)
+    active = active_levels()
+    if levels == active:
+        return tensor
+    shape = tuple(tensor.shape)
+    with _below_levels():
+        sizes = [level.size for level in active]
+        at = [1 if level not in levels else level.size for level in active]
+        value = ops.expand(ops.reshape(value, (*at, *shape)), (*sizes, *shape))
+    return raised(value, active)
+
+
+def _tracked(tensor: Any) -> Any:
+    """A new place on the tape for a tensor."""
+    tensor = _everywhere(tensor)
+    value, levels = fully_lowered(tensor)
+    with _below_levels():
+        if value.requires_grad:
+            value = ops.alias(value)
+        else:
+            value = value.detach().requires_grad_()
+    return raised(value, levels)
+
+
+def _track_tree(tree: Any) -> Any:
+    return tree_map(lambda x: _tracked(x) if isinstance(x, Tensor) else x, tree)
+
+
+def _values(tensors: list[Any]) -> list[Any]:
+    return [fully_lowered(t)[0] for t in tensors]
+
+
+def _foreign(outputs: list[Any], own: list[Any]) -> bool:
+    """Whether the tape of the outputs leads to anything but these leaves."""
+    leaves = {id(t) for t in _values(own)}
+    stack = [gradient_edge(t) for t in _values(outputs) if t.requires_grad]
+    seen = set()
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, TensorBase):
+            if id(node) not in leaves:
+                return True
+        else:
+            stack.extend([e for e in node._edges if e is not None])
+    return False
+
+
+def _pull(outputs: list[Any], inputs: list[Any], grads: list[Any] | None, create: bool
+          ) -> list[Any]:
+    """Gradients of the outputs with respect to the inputs, batched as these are."""
+    chosen = [k for k, o in enumerate(outputs) if o.requires_grad]
+    if not chosen:
+        return [ops.zeros_like(x) for x in inputs]
+    roots = [_everywhere(outputs[k]) for k in chosen]
+    if grads is None:
+        given = None
+    else:
+        given = _values([_everywhere(grads[k]) for k in chosen])
+    levels = [fully_lowered(x)[1] for x in inputs]
+    with _below_levels():
+        values = _values(inputs)
+        seeds = [ops.ones_like(r) for r in _values(roots)] if given is None else given
+        found = calls.grad(_values(roots), values, seeds, retain_graph=True, create_graph=create,
+                           allow_unused=True, materialize_grads=True)
+    return [raised(g, own) for g, own in zip(found, levels, strict=True)]
+
+
+def _settled(tree: Any, keep: bool) -> Any:
+    """Results off the tape, unless something outside hangs on it."""
+    if keep:
+        return tree
+    return tree_map(lambda x: x.detach() if isinstance(x, Tensor) and x.requires_grad else x, tree)
+
+
+# ---- grad ------------------------------------------------------------------------------------
+
+def _split(argnums: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """(the chosen arguments, their positions)."""
+    many = isinstance(argnums, (tuple, list))
+    places = tuple(argnums) if many else (argnums,)
+    for place in places:
+        if not isinstance(place, int):
+            raise RuntimeError(f"argnum must be int or Tuple[int, ...], got: {type(place)}")
+        if not -len(args) <= place < len(args):
+            raise RuntimeError(f"Got argnum={place}, but only {len(args)} positional inputs")
+    if not places:
+        raise RuntimeError("argnums must be non-empty")
+    if len({p % len(args) for p in places}) != len(places):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+    chosen = tuple([args[p] for p in places])
+    return (chosen if many else chosen[0]), places
+
+
+def _replaced(args: tuple[Any, ...], places: tuple[int, ...], tracked: Any, many: bool
+              ) -> tuple[Any, ...]:
+    given = list(args)
+    for place, value in zip(places, tracked if many else (tracked,), strict=True):
+        given[place] = value
+    return tuple(given)
+
+
+def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False
+                   ) -> Callable[..., Any]:
+    """As `grad`; gives (gradient, value), or (gradient, (value, aux))."""
+
+    @functools.wraps(func, updated=())
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        chosen, places = _split(argnums, args)
+        with _deeper():
+            tracked = _track_tree(chosen)
+            inputs = [x for x in tree_leaves(tracked) if isinstance(x, Tensor)]
+            made = func(*_replaced(args, places, tracked, isinstance(argnums, (tuple, list))),
+                        **kwargs)
+            output, aux = _with_aux(made, has_aux, "grad_and_value(f)(*args)")
+            if not isinstance(output, Tensor):
+                raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a "
+                                   f"Tensor, got {type(output)}")
+            if output.dim() != 0:
+                raise RuntimeError(
+                    "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got "
+                    f"tensor with {output.dim()} dims. Maybe you wanted to use the vjp or jacrev "
+                    "APIs instead?")
+            keep = _depth.value > 1 or _foreign(
+                [output, *[a for a in tree_leaves(aux) if isinstance(a, Tensor)]], inputs)
+            found = iter(_pull([output], inputs, None, keep))
+        slopes = tree_map(lambda x: next(found) if isinstance(x, Tensor) else x, tracked)
+        value = (output, aux) if has_aux else output
+        return _settled(slopes, keep), _settled(value, keep)
+
+    return wrapped
+
+
+def _with_aux(made: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
+    if not has_aux:
+        return made, None
+    if not (isinstance(made, tuple) and len(made) == 2):
+        raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if "
+                           "has_aux is True")
+    return made
+
+
+def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that gives the gradient of `func`, whose result is a scalar tensor.
+
+    Args:
+        argnums: the position, or positions, of the arguments to differentiate by.
+        has_aux: `func` gives (result, aux); the new function gives (gradient, aux).
+
+    >>> import yesca as torch
+    >>> torch.func.grad(torch.func.grad(lambda x: x ** 3))(torch.tensor(2.0))
+    tensor(12.)
+    """
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func, updated=())
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        slopes, value = both(*args, **kwargs)
+        return (slopes, value[1]) if has_aux else slopes
+
+    return wrapped
+
+
+# ---- products with the Jacobian --------------------------------------------------------------
+
+def _tensors_only(tree: Any, message: str) -> tuple[list[Any], Any]:
+    leaves, structure = tree_flatten(tree)
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(f"{message}, got {type(leaf)}")
+    return leaves, structure
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """(outputs, vjp_fn): `vjp_fn(cotangents)` gives them times the Jacobian, for each primal.
+
+    >>> import yesca as torch
+    >>> value, back = torch.func.vjp(torch.sin, torch.tensor(0.0))
+    >>> back(torch.tensor(2.0))
+    (tensor(2.),)
+    """
+    with _deeper():
+        tracked = _track_tree(primals)
+        inputs = [x for x in tree_leaves(tracked) if isinstance(x, Tensor)]
+        output, aux = _with_aux(func(*tracked), has_aux, "vjp(f, *primals)")
+        outputs, structure = _tensors_only(
+            output, "vjp(f, *primals): Expected f(*primals) to return only tensors")
+        keep = _depth.value > 1 or _foreign(outputs, inputs)
+
+    def vjp_fn(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None
+               ) -> Any:
+        given = cotangents[0] if len(cotangents) == 1 else cotangents
+        leaves, shape = tree_flatten(given)
+        if shape != structure:
+            raise RuntimeError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of "
+                f"outputs to the function. cotangents: {shape}, primal output: {structure}")
+        create = STATE.grad and (_depth.value > 0 or keep or
+                                 any(x.requires_grad for x in leaves))
+        with enable_grad():
+            found = iter(_pull_batched(outputs, inputs, leaves, create))
+        made = tree_map(lambda x: next(found) if isinstance(x, Tensor) else x, tracked)
+        return _settled(made, create)
+
+    shown = _settled(output, keep)
+    return (shown, vjp_fn, _settled(aux, keep)) if has_aux else (shown, vjp_fn)
+
+
+def _pull_batched(outputs: list[Any], inputs: list[Any], grads: list[Any], create: bool
+                  ) -> list[Any]:
+    """As `_pull`, where the gradients may be batched at levels that the outputs do not know."""
+    known = {level for x in inputs for level in fully_lowered(x)[1]}
+    later = [level for level in active_levels() if level not in known]
+    if not any(level in fully_lowered(g)[1] for level in later for g in grads):
+        return _outside(later, lambda: _pull(outputs, inputs, grads, create))
+    level = later[-1]
+    rows = []
+    for k in range(level.size):
+        row = [_row(g, level, k) for g in grads]
+        rows.append(_outside([level], lambda row=row: _pull_batched(outputs, inputs, row, create)))
+    return [batched(level, _outside([level], lambda c=column: ops.stack(list(c))))
+            for column in zip(*rows, strict=True)]
+
+
+def _row(grad: Any, level: Any, k: int) -> Any:
+    return _outside([level], lambda: ops.select(grad._value, 0, k)) \
+        if level.owns(grad) else grad
+
+
+def _outside(levels: list[Any], function: Callable[[], Any]) -> Any:
+    before = STATE.levels
+    STATE.levels = [level for level in before if level not in levels]
+    try:
+        return function()
+    finally:
+        STATE.levels = before
+
+
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False,
+        has_aux: bool = False) -> Any:
+    """(outputs, the Jacobian times the tangents), both of the outputs' structure.
+
+    >>> import yesca as torch
+    >>> torch.func.jvp(lambda x: x * x, (torch.tensor(3.0),), (torch.tensor(1.0),))
+    (tensor(9.), tensor(6.))
+    """
+    if not isinstance(primals, tuple):
+        raise RuntimeError("jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it "
+                           "should be valid to call f(*primals).")
+    leaves, structure = tree_flatten(primals)
+    vectors, other = tree_flatten(tangents)
+    if structure != other:
+        raise RuntimeError(
+            "jvp(f, primals, tangents): Expected primals and tangents to have the same python "
+            f"structure. For example, if primals is a tuple of 3 tensors, tangents also must be. "
+            f"Got primals with structure {structure} and tangents with structure {other}")
+    with _deeper():
+        inputs = [_tracked(x) for x in leaves]
+        output, aux = _with_aux(func(*tree_unflatten(inputs, structure)), has_aux,
+                                "jvp(f, primals, tangents)")
+        outputs, shape = _tensors_only(
+            output, "jvp(f, primals, tangents): Expected f(*primals) to return only tensors")
+        keep = _depth.value > 1 or _foreign(outputs, inputs) \
+            or any(v.requires_grad for v in vectors)
+        found = _push(outputs, inputs, vectors, keep)
+    made = (_settled(output, keep), _settled(tree_unflatten(found, shape), keep))
+    return (*made, _settled(aux, keep)) if has_aux else made
+
+
+def _push(outputs: list[Any], inputs: list[Any], vectors: list[Any], create: bool) -> list[Any]:
+    """The Jacobian times vectors: twice backward (see `autograd.functional.jvp`)."""
+    roots = [_everywhere(o) for o in outputs]
+    levels = [fully_lowered(r)[1] for r in roots]
+    given = _values([_everywhere(v) for v in vectors])
+    with _below_levels():
+        found = functional.forward_product(tuple(_values(roots)), tuple(_values(inputs)),
+                                           tuple(given), create)
+    return [raised(f, own) for f, own in zip(found, levels, strict=True)]
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """(outputs, jvp_fn): `jvp_fn(*tangents)` gives the Jacobian at the primals times them."""
+    with _deeper():
+        leaves, structure = tree_flatten(primals)
+        inputs = [_tracked(x) for x in leaves]
+        output = func(*tree_unflatten(inputs, structure))
+        outputs, shape = _tensors_only(output, "linearize: Expected f(*primals) to return only "
+                                       "tensors")
+        keep = _depth.value > 1 or _foreign(outputs, inputs)
+
+    def jvp_fn(*tangents: Any) -> Any:
+        vectors = tree_leaves(tangents)
+        with enable_grad():
+            found = _push(outputs, inputs, vectors, keep)
+        return _settled(tree_unflatten(found, shape), keep)
+
+    return _settled(output, keep), jvp_fn

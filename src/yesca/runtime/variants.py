@@ -1,0 +1,79 @@
+"""Which of a stage's kernels to run: by strides and sizes, and in how large pieces for a thread.
+
+Each stage has one general kernel; layouts that pay get kernels of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from ..loops.ir import Expr, Stage, walk
+from ..loops.printer import operations
+from ..targets.llvm import GENERAL, TILE, Variant
+
+TILED_FROM = 16384  # elements from which a transposing stage goes in squares
+SPECIALISE_FROM = 32768  # elements from which a layout gets its own kernel, at its second use
+_layout_uses: Counter[tuple[Stage, str]] = Counter()
+
+
+def flat_variant(stage: Stage, inner: Sequence[int], numel: int) -> Variant:
+    """A kernel for the strides of the innermost dimension, where it is worth one."""
+    pattern = "".join("0" if s == 0 else "c" if s == 1 else "g" for s in inner)
+    if numel < SPECIALISE_FROM or "g" in pattern or set(pattern) == {"c"}:
+        return GENERAL
+    _layout_uses[stage, pattern] += 1
+    return Variant(pattern) if _layout_uses[stage, pattern] > 1 else GENERAL
+
+
+def crossing(stage: Stage, sizes: Sequence[int], steps: Sequence[Sequence[int]]) -> int:
+    """The dimension along which some operand is contiguous that is not so along the innermost.
+
+    0 where there is none, where it does not pay, or where the order of points matters.
+    """
+    if math.prod(sizes) < TILED_FROM or sizes[0] < TILE // 2 or any(
+            s.accumulate or s.offset is not None or s.guard is not None for s in stage.stores):
+        return 0
+    if any(n.op == "coord" or n.op == "load" and n.args for n in walk(*stage.roots())):
+        return 0
+    for d in range(1, len(sizes)):
+        if sizes[d] >= TILE // 2 and any(s[d] == 1 and s[0] not in (0, 1) for s in steps):
+            return d
+    return 0
+
+
+def grain(stage: Stage) -> int:
+    """How many elements are worth a thread's while."""
+    work = operations(stage)
+    return max(2048, 32768 // (1 + work // 8))
+
+
+def row_variant(stage: Stage, in_rows: Sequence[bool], inner: Sequence[int], sizes: Sequence[int],
+                steps: Sequence[Sequence[int]]) -> Variant:
+    """Lanes over the innermost outer dimension where that one is contiguous and the axis not."""
+    if not sizes or sizes[0] < 8 or any(s and s[0] not in (0, 1) for s in steps):
+        return GENERAL
+    pattern = "".join("c" if s[0] == 1 else "0" for s in steps)
+    if any(b.output and p == "0" for b, p in zip(stage.buffers, pattern, strict=True)):
+        return GENERAL
+    scattered = any(s.offset is not None or s.accumulate for s in stage.stores)
+    if not scattered and not any(
+            row and i not in (0, 1) for row, i in zip(in_rows, inner, strict=True)):
+        return GENERAL
+    if _places_vary(stage, pattern):
+        return GENERAL
+    return Variant(pattern, columns=True)
+
+
+def _places_vary(stage: Stage, pattern: str) -> bool:
+    """Whether an offset or guard differs between neighbouring columns."""
+    differs: set[Expr] = set()
+    for node in walk(*stage.roots()):
+        own = node.op == "load" and pattern[node.attr] == "c" or \
+            node.op == "coord" and node.attr == "point"
+        if own or any(a in differs for a in node.args):
+            differs.add(node)
+    places = [e for s in stage.stores for e in (s.offset, s.guard) if e is not None]
+    places += [n.args[0] for n in walk(*stage.roots()) if n.op == "load" and n.args]
+    return any(e in differs for e in places)

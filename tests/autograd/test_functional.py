@@ -1,0 +1,83 @@
+"""`autograd.functional` and `gradcheck`."""
+
+import sys
+
+import pytest
+
+import yesca as torch
+from yesca.autograd import functional as F
+from yesca.autograd import gradcheck, gradgradcheck
+from yesca.autograd.gradcheck import GradcheckError
+
+X, Y = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
+
+
+def listed(value):
+    return tuple(map(listed, value)) if isinstance(value, tuple) else value.tolist()
+
+
+def square(x):
+    return x * x
+
+
+def test_jacobian():
+    assert listed(F.jacobian(square, X)) == [[2, 0], [0, 4]]
+    both = F.jacobian(lambda a, b: (a * b, a + b), (X, Y))
+    assert listed(both) == (([[3, 0], [0, 4]], [[1, 0], [0, 2]]),
+                            ([[1, 0], [0, 1]], [[1, 0], [0, 1]]))
+    assert listed(F.jacobian(lambda a: Y * 2, X)) == [[0, 0], [0, 0]]
+    x = X.clone().requires_grad_()
+    made = F.jacobian(square, x, create_graph=True)
+    made.sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_hessian():
+    assert listed(F.hessian(lambda a: (a * a * a).sum(), X)) == [[6, 0], [0, 12]]
+    assert listed(F.hessian(lambda a, b: (a * b * b).sum(), (X, Y))) == (
+        ([[0, 0], [0, 0]], [[6, 0], [0, 8]]), ([[6, 0], [0, 8]], [[2, 0], [0, 4]]))
+
+
+def test_products():
+    assert listed(F.vjp(square, X, Y)) == ([1, 4], [6, 16])
+    assert listed(F.jvp(square, X, Y)) == ([1, 4], [6, 16])
+    assert listed(F.jvp(lambda a: (a * a).sum(), X, Y)) == (5, 22)
+    assert listed(F.hvp(lambda a: (a * a * a).sum(), X, Y)) == (9, [18, 48])
+    assert listed(F.vhp(lambda a, b: (a * b * b).sum(), (X, Y), (Y, X))) == (
+        41, ([6, 16], [20, 40]))
+
+
+@pytest.mark.parametrize(("run", "error", "message"), [
+    (lambda: F.vjp(square, X), RuntimeError, "v can only be None if the user-provided function"),
+    (lambda: F.jvp(square, X), RuntimeError, "v can only be None if the input"),
+    (lambda: F.hessian(square, X), RuntimeError, "given to hessian should contain a single"),
+    (lambda: F.jacobian(lambda a: 3, X), TypeError, "outputs of the user-provided function given"),
+    (lambda: F.jacobian(square, 3), TypeError, "inputs given to jacobian must be"),
+    (lambda: F.jacobian(lambda a: Y * 2, X, strict=True), RuntimeError, "Output 0 of the user-pr"),
+    (lambda: F.vjp(square, X, torch.ones(3)), RuntimeError, "v has invalid size: should be"),
+])
+def test_refusals(run, error, message):
+    with pytest.raises(error, match=message):
+        run()
+
+
+def test_gradcheck():
+    x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    assert gradcheck(square, x)
+    assert gradgradcheck(lambda a: a * a * a, x)
+    with pytest.raises(GradcheckError, match="Jacobian mismatch for output 0 with respect to in"):
+        gradcheck(lambda a: a * a.detach(), x)
+    assert not gradcheck(lambda a: a * a.detach(), x, raise_exception=False)
+    assert x.tolist() == [1.0, 2.0]
+    with pytest.raises(ValueError, match="at least one input tensor to require gradient"):
+        gradcheck(square, X)
+    with pytest.warns(UserWarning, match="not a double precision"):
+        gradcheck(square, X.clone().requires_grad_(), raise_exception=False)
+
+
+def test_the_module_and_the_function_share_a_name():
+    import yesca.autograd.gradcheck  # noqa: F401 - sets the attribute to the module
+
+    x = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(square, x)
+    assert sys.modules["yesca.autograd.gradcheck"].gradcheck(square, x)

@@ -1,0 +1,117 @@
+"""Calls of operators as nobody should write them: the builtin call path must not be confused."""
+
+import gc
+import threading
+import weakref
+
+import pytest
+
+import yesca as torch
+from yesca.dispatch import fast
+
+
+def test_sizes_given_by_name_are_not_taken_for_none():
+    x = torch.arange(6.0).reshape(2, 3)
+    assert tuple(x.reshape(shape=(3, 2)).shape) == (3, 2)
+    assert tuple(x.reshape(shape=(6,)).shape) == (6,)
+    assert tuple(x.permute(dims=(1, 0)).shape) == (3, 2)
+    assert tuple(x.permute(dims=(0, 1)).shape) == (2, 3)
+    assert tuple(x.expand(size=(1, 2, 3)).shape) == (1, 2, 3)
+    assert tuple(x.expand(size=(4, 2, 3)).shape) == (4, 2, 3)
+
+
+def test_an_argument_named_like_the_object_is_refused():
+    with pytest.raises(TypeError, match="add"):
+        torch.add(self=torch.ones(2), other=2)
+
+
+def test_more_arguments_than_dimensions():
+    assert torch.ones(1).view(*[1] * 64).dim() == 64
+    with pytest.raises(RuntimeError, match="64"):
+        torch.ones(1).view(*[1] * 300)
+
+
+def test_plans_keep_no_tensors_alive():
+    first, second = torch.ones(3, 5), torch.tensor([0, 2])
+    watched = [weakref.ref(first), weakref.ref(second)]
+    for _ in range(2):
+        torch.cat([first, first])
+        torch.stack((first, first))
+        first[:, second]
+        first[second, 0]
+    del first, second, _
+    gc.collect()
+    assert [one() for one in watched] == [None, None]
+
+
+def test_a_new_thread_begins_with_gradients_on():
+    x = torch.ones(3, requires_grad=True)
+    seen = []
+
+    def off():
+        torch.set_grad_enabled(False)
+        seen.append((x + x).requires_grad)
+
+    def plain():
+        seen.append((x + x).requires_grad)
+
+    for target in (off, plain) * 5:
+        thread = threading.Thread(target=target)
+        thread.start()
+        thread.join()
+    assert seen == [False, True] * 5
+
+
+def test_threads_that_learn_at_once_learn_their_own_plans():
+    """Each thread makes calls that are new to the process; none may get another's plan."""
+    wrong = []
+    start = threading.Barrier(6)
+
+    def work(which):
+        start.wait()
+        for n in range(1, 60):
+            x = torch.full((n, which + 1), float(which))
+            for _ in range(2):
+                made = x + n
+                if tuple(made.shape) != (n, which + 1) or made.sum().item() != made.numel() * (
+                        which + n):
+                    wrong.append((which, n))
+                if tuple(x.reshape(which + 1, n).shape) != (which + 1, n):
+                    wrong.append((which, -n))
+
+    threads = [threading.Thread(target=work, args=(which,)) for which in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_the_table_of_plans_starts_anew_when_it_is_full(monkeypatch):
+    monkeypatch.setattr(fast, "LIMIT", 8)
+    x = torch.ones(70, requires_grad=True)
+    if fast.FAST is None:
+        pytest.skip("the builtin path is off")
+    kept = []
+    for n in range(1, 60):
+        made = x[:n] * float(n)
+        kept.append((n, made, made.sum()))
+    for n, made, total in kept:
+        assert total.item() == n * n and made.sum().item() == n * n
+    kept[-1][2].backward()
+    assert x.grad.sum().item() == 59 * 59
+    assert fast.FAST.entries <= 8 and len(fast.FAST.retired) <= 1
+
+
+def test_specs_outlive_their_table(monkeypatch):
+    from yesca.core import spec
+
+    monkeypatch.setattr(spec, "LIMIT", 1)
+    x = torch.ones(3, 4)
+    for _ in range(3):
+        y = torch.ones(3, 4)
+        assert (x + y).sum().item() == 24
+        assert x.is_set_to(x.view(3, 4))
+        y += x
+        y[1:] += y[:-1]
+        assert y.sum().item() == 24 + 16
