@@ -11,15 +11,34 @@ import re
 from functools import cache
 from pathlib import Path
 
-    "__init__", "derivatives", "families", "kinds", "record", "schema", "eq", "arithmetic",
-    "transcendental", "comparison", "activation", "reduction", "moments", "norms", "scans",
-    "views", "copying", "creation", "indexing", "slicing", "gathering", "products",
-    "contraction", "matrix_chains", "attending", "softmax_family", "normalisation",
-    "batch_statistics", "joining", "rearranging", "sorting", "searching", "quantiles",
-    "view_copies", "bags", "optimizers", "losses", "classification", "class_probabilities",
-    "adding_products", "convolution", "pooling", "adaptive_pooling", "resampling", "patches",
-    "factorisations", "lu_factors", "solvers", "matrix_norms", "matrix_functions", "bessel",
-    "special_functions", "polynomials",
+#: Modules of this folder that declare no operators.
+HELPERS = ("__init__", "derivatives", "families", "kinds", "record", "schema")
+_FOLDER = Path(__file__).parent
+#: `"add(Tensor self` in a schema, and `eq = _compared("eq"` where a helper completes it.
+_SCHEMA = re.compile(rb'"(\w+)\((?=Tensor|any |int|Scalar)|^\w+ = \w+\(\s*"(\w+)"', re.MULTILINE)
+_loaded: set[str] = set()
+
+
+@cache
+def all_families() -> tuple[str, ...]:
+    """The names of the modules, in alphabetical order."""
+    return tuple(sorted(f.stem for f in _FOLDER.glob("*.py") if f.stem not in HELPERS))
+
+
+@cache
+def _index() -> dict[str, str]:
+    """Operator name -> family, as far as sources say it."""
+    found: dict[str, str] = {}
+    for family in all_families():
+        for schema, helper in _SCHEMA.findall((_FOLDER / f"{family}.py").read_bytes()):
+            found.setdefault((schema or helper).decode(), family)
+    return found
+
+
+def _import(family: str) -> None:
+    if family not in _loaded:
+        _loaded.add(family)
+        importlib.import_module(f".{family}", __package__)
 
 
 def load(name: str) -> None:
