@@ -86,6 +86,13 @@ def real_number(value: Any, name: str) -> Any:
     return value.real
 
 
+def single(tensor: Any) -> Any:
+    """The value that Python's conversions want; they need exactly one."""
+    if tensor._spec.numel != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return tensor.item()
+
+
 def decode(raw: bytes, dtype: DType) -> list[Any]:
     """Bytes as Python numbers."""
     count = len(raw) // dtype.itemsize

@@ -113,6 +113,9 @@ def split(tensor: Any, index: Any) -> tuple[Any, dict[int, Any]]:
     items = list(index) if isinstance(index, tuple) else [index]
     items = [_settled(i) for i in items]
     used = sum(_width(i) for i in items)
+    if tensor.dim() == 0 and any(isinstance(i, int) for i in items):
+        raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+                         "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number")
     if used > tensor.dim():
         raise IndexError(f"too many indices for tensor of dimension {tensor.dim()}")
     if Ellipsis not in [i for i in items if not isinstance(i, TensorBase)]:

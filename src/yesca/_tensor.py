@@ -17,6 +17,7 @@ from .core.dtypes import FLOATING, DType
 from .core.spec import Size, Spec
 from .core.storage import UntypedStorage
 from .core.tensor_base import Extra, TensorBase, Version
+from .core.views import wrap_dim
 from .dispatch import functions
 from .dispatch.call import OPERATORS
 from .dispatch.inplace import settle
@@ -114,11 +115,11 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     ndimension = dim
 
     def size(self, dim: int | None = None) -> Any:
-        return self._spec.shape if dim is None else self._spec.shape[_wrapped(dim, self._spec)]
+        return self._spec.shape if dim is None else self._spec.shape[wrap_dim(dim, self._spec.ndim)]
 
     def stride(self, dim: int | None = None) -> Any:
         strides = self._spec.strides
-        return strides if dim is None else strides[_wrapped(dim, self._spec)]
+        return strides if dim is None else strides[wrap_dim(dim, self._spec.ndim)]
 
     def numel(self) -> int:
         return self._spec.numel
@@ -414,13 +415,13 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return bool(_access.read_one(self))
 
     def __float__(self) -> float:
-        return float(_access.real_number(self.item(), "double"))
+        return float(_access.real_number(_access.single(self), "double"))
 
     def __int__(self) -> int:
-        return int(_access.real_number(self.item(), "int64_t"))
+        return int(_access.real_number(_access.single(self), "int64_t"))
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(_access.single(self))
 
     def __index__(self) -> int:
         if self._spec.dtype.category >= FLOATING or self._spec.numel != 1:
@@ -452,6 +453,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def __getitem__(self, index: Any) -> Any:
         return _indexing.get(self, index)
+
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("Tensor does not support deleting items")
 
     def __setitem__(self, index: Any, value: Any) -> None:
         _indexing.put(self, index, value)
@@ -489,12 +493,6 @@ def _as_operand(value: Any, like: Tensor) -> Any:
     if isinstance(value, TensorBase):
         return value
     return OPERATORS.tensor(value, dtype=like._spec.dtype.to_real())
-
-
-def _wrapped(dim: int, spec: Spec) -> int:
-    from .core.views import wrap_dim
-
-    return wrap_dim(dim, spec.ndim)
 
 
 from . import _tensor_methods  # noqa: E402 - adds methods to the class above

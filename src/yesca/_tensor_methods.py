@@ -239,10 +239,20 @@ def _resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
     return self
 
 
+def _c_name(tensor: Any) -> str:
+    """How PyTorch's messages call the dtype."""
+    name = tensor._spec.dtype.name
+    return {"int64": "long int", "float32": "float", "float64": "double", "int32": "int",
+            "int16": "short int"}.get(name, name)
+
+
 def _set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = None,
           stride: Any = None) -> Any:
     """Look at another storage (or tensor's) from now on."""
     if isinstance(source, TensorBase):
+        if source._spec.dtype is not self._spec.dtype:
+            raise RuntimeError(f"Could not set tensor of type {_c_name(source)} to a tensor of "
+                               f"type {_c_name(self)}")
         self._storage, self._spec, self._offset = source._storage, source._spec, source._offset
         return self
     storage = creation.make(spec(self._spec.dtype, (0,)))._storage if source is None else \
@@ -250,6 +260,10 @@ def _set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = No
     shape = (storage._nbytes // self._spec.dtype.itemsize,) if size is None else tuple(size)
     if stride is None:
         stride = spec(self._spec.dtype, shape).strides
+    made = spec(self._spec.dtype, shape, tuple(stride), self._spec.device)
+    need = storage_offset * made.dtype.itemsize + made.nbytes
+    if made.numel and need > storage._nbytes and storage.resizable():
+        storage._grow(need)
     made = creation.tensor_from_storage(storage, self._spec.dtype, storage_offset, shape, stride)
     self._storage, self._spec, self._offset = storage, made._spec, made._offset
     return self

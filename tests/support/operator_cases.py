@@ -27,8 +27,10 @@ def generated(one):
     """Whether the generated tests call a record: it is no part of another operator, gives a
     result of its own, and is not one for lists of tensors, which the optimizers' tests call."""
     only_inplace = one.inplace and not one.function and not one.method
-    return one.kind != "multi" and not only_inplace \
-        and one.name not in operator_samples.INTERNAL
+    elsewhere = one.name.startswith("linalg_") and one.name not in operator_samples.SAMPLES \
+        or one.name in operator_samples.ELSEWHERE | operator_samples.INTERNAL
+    return one.kind not in ("multi", "library") and not only_inplace \
+        and (one.samples is not None or not elsewhere)
 
 
 class Maker:
@@ -223,8 +225,11 @@ def map_tensors(package, values, function):
 
 
 def values_of(tensor):
-    """A tensor's numbers as floats, flat; huge integers round."""
-    return [float(v) for v in tensor.reshape(-1).tolist()]
+    """A tensor's numbers as floats, flat; complex ones as two, huge integers rounded."""
+    values = tensor.reshape(-1).tolist()
+    if values and isinstance(values[0], complex):
+        return [part for v in values for part in (v.real, v.imag)]
+    return [float(v) for v in values]
 
 
 def check_same(package, got, wanted, relative=0.0, absolute=0.0, strides=True):

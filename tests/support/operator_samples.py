@@ -227,6 +227,19 @@ for _name, _arguments in (
 ):
     SAMPLES[_name] = lambda make, rest=_arguments: [(make(3, 4), *rest)]
 
+always("cross", [(4, 3), (4, 3)])
+always("pdist", [(4, 3)])
+sample("vander")(lambda make: [(make(4), 3)])
+sample("matrix_power")(lambda make: [(make(3, 3), 3), (make(2, 3, 3), 2)])
+
+#: Matrices that must be square, definite or of full rank, and complex numbers, which the arguments
+#: here are not: their families have tests of their own.
+ELSEWHERE = frozenset("""
+    cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet lu lu_parts lu_solve
+    lu_unpack lu_permutation matrix_exp matrix_exp_parts orgqr ormqr slogdet triangular_parts
+    triangular_solve complex polar real_part imag_part imag view_as_complex view_as_real conj_view
+    angle ctc_loss multilabel_margin_loss
+    """.split())
 INTERNAL = frozenset("""
     attention attention_slopes batch_norm_backward cat_list cdist_direct cdist_product
     cdist_slopes contraction convolution convolution_derivatives cross_entropy_backward
@@ -241,6 +254,7 @@ INTERNAL = frozenset("""
     histogram binary_cross_entropy_reduced binary_cross_entropy_with_logits_reduced
     huber_loss_reduced kl_div_reduced l1_loss_reduced mse_loss_reduced poisson_nll_loss_reduced
     smooth_l1_loss_reduced soft_margin_loss_reduced adaptive_avg_pool adaptive_avg_pool_backward
+    cross_parts norm_power
     adaptive_max_pool avg_pool avg_pool_backward col2im_blocks im2col_blocks max_pool
     max_pool_backward resample_backward take_flat
     """.split())

@@ -117,6 +117,9 @@ def _make(dtype: DType, shape: Size, strides: tuple[int, ...] | None, device: De
     made.conj = conj
     made.ndim = len(shape)
     made.numel = shape.numel()
+    if made.numel >= 1 << 63:
+        raise RuntimeError("numel: integer multiplication overflow. Storage size calculation "
+                           f"overflowed with sizes={list(shape)}")
     made.contiguous = made.numel == 0 or all(
         size == 1 or step == want for size, step, want in zip(shape, steps, natural, strict=True)
     )

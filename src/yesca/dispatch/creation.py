@@ -43,12 +43,12 @@ def hasattr_index(value: Any) -> bool:
 
 def make(made: Spec) -> Any:
     """An uninitialised tensor of a spec."""
+    if made.nbytes >= 1 << 63:
+        raise RuntimeError("Storage size calculation overflowed with sizes="
+                           f"{list(made.shape)}")
     if made.device is META:
         storage = UntypedStorage._wrap(0, made.nbytes, None, 0, META)
         return registry.wrap(storage, made, 0)
-    if made.nbytes > (1 << 62):
-        raise RuntimeError("Storage size calculation overflowed with sizes="
-                           f"{list(made.shape)}")
     return registry.wrap(new_storage(made.nbytes), made, 0)
 
 
@@ -89,6 +89,11 @@ def full(size: Any, fill_value: Any, *, out: Any = None, dtype: DType | None = N
          layout: Any = None, device: Any = None, requires_grad: bool = False,
          pin_memory: bool = False) -> Any:
     """A tensor of one value."""
+    if not isinstance(fill_value, (TensorBase, int, float, complex)):
+        if type(fill_value).__module__ != "numpy":
+            raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not "
+                            f"{type(fill_value).__name__}")
+        fill_value = fill_value.item()
     if dtype is None:
         dtype = out._spec.dtype if out is not None else fill_value._spec.dtype \
             if isinstance(fill_value, TensorBase) else default_for(number_category(fill_value))
@@ -244,11 +249,19 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Any:
 
 def from_data(data: Any, dtype: DType | None, device: Any, copy: bool) -> Any:
     """The common part of `tensor`, `as_tensor` and the constructors."""
+    if dtype is not None and not isinstance(dtype, DType):
+        raise TypeError("tensor(): argument 'dtype' must be torch.dtype, not "
+                        f"{type(dtype).__name__}")
     place = None if device is None else resolve(device)
     if isinstance(data, TensorBase):
         return _from_tensor(data, dtype, place, copy)
     if type(data).__module__ == "numpy" or getattr(data, "__array_interface__", None) is not None:
         return _from_array(data, dtype, place, copy)
+    if dtype is None and isinstance(data, (list, tuple)) and any(
+            type(v).__module__ == "numpy" and getattr(v, "ndim", 0) for v in data):
+        import numpy as np
+
+        return _from_array(np.array(data), None, place, copy)  # the arrays' dtype, not their values'
     place = place or resolve(None)
     shape = _shape_of(data)
     flat: list[Any] = []
@@ -297,9 +310,15 @@ def _shape_of(data: Any) -> tuple[int, ...]:
         if isinstance(data, (str, bytes)) or not _is_sequence(data):
             break
         shape.append(len(data))
-        if len(data) == 0 or len(shape) > 128:
+        if len(data) == 0:
             break
-        data = data[0]
+        if len(shape) > 128:
+            raise ValueError(f"too many dimensions '{type(data).__name__}'")
+        try:
+            data = data[0]
+        except (KeyError, IndexError) as error:
+            raise ValueError("could not determine the shape of object type "
+                             f"'{type(data).__name__}'") from error
     return tuple(shape)
 
 
@@ -359,13 +378,16 @@ def from_numpy(ndarray: Any) -> Any:
     dtype = _NUMPY.get(ndarray.dtype.name)
     if dtype is None:
         raise TypeError(
-            f"can't convert np.ndarray of type {ndarray.dtype}. The only supported types are: "
+            f"can't convert np.ndarray of type numpy.{ndarray.dtype.type.__name__}. The only supported types are: "
             "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, "
             "uint32, uint16, uint8, and bool.")
+    if not ndarray.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. "
+                         "Conversion between byte orders is currently not supported.")
     if any(s < 0 for s in ndarray.strides):
         raise ValueError("At least one stride in the given numpy array is negative, and tensors "
                          "with negative strides are not currently supported. (You can probably "
-                         "work around this by making a copy of your array with array.copy().) ")
+                         "work around this by making a copy of your array  with array.copy().) ")
     if any(s % ndarray.itemsize for s in ndarray.strides):
         raise ValueError("given numpy array strides not a multiple of the element byte size. "
                          "Copy the numpy array to reallocate the memory.")
@@ -384,7 +406,10 @@ def from_numpy(ndarray: Any) -> Any:
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0,
                requires_grad: bool = False) -> Any:
     """A 1-D tensor over a Python buffer, sharing its memory."""
-    view = memoryview(buffer).cast("B")
+    try:
+        view = memoryview(buffer).cast("B")
+    except TypeError as error:
+        raise ValueError("object does not implement Python buffer protocol.") from error
     size = dtype.itemsize
     if view.nbytes == 0 or offset >= view.nbytes or offset < 0:
         raise ValueError(f"both buffer length ({view.nbytes}) and count ({count}) must not be 0"
@@ -459,6 +484,9 @@ def eye(n: int, m: int | None = None, *, out: Any = None, dtype: DType | None = 
     """Ones on the diagonal."""
     from .call import OPERATORS
 
+    for label, count in (("n", n), ("m", m)):
+        if count is not None and count < 0:
+            raise RuntimeError(f"{label} must be greater or equal to 0, got {count}")
     made = zeros(n, n if m is None else m, dtype=dtype, device=device)
     OPERATORS.fill_(OPERATORS.diagonal(made), 1)
     if out is not None:

@@ -26,10 +26,21 @@ def encode(dtype: DType, flat: list[Any]) -> Any:
             return array("f" if dtype.itemsize == 8 else "d", pairs).tobytes()
         if dtype is bool_:
             return bytes(bool(v) for v in flat)
-        whole = [v if type(v) is int else int(v) for v in flat]
+        whole = [v if type(v) is int else _whole(v, dtype) for v in flat]
         return array(dtype.format, whole).tobytes()
     except OverflowError as error:
         return _encode_wrapped(dtype, flat, error)
+
+
+def _whole(value: Any, dtype: DType) -> int:
+    """A number rounded to zero; NaN and infinities have no integer."""
+    try:
+        return int(value)
+    except (ValueError, OverflowError) as error:
+        if not isinstance(value, float):
+            raise
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow"
+                           ) from error
 
 
 def _encode_wrapped(dtype: DType, flat: list[Any], error: OverflowError) -> bytes:

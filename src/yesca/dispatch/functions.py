@@ -134,6 +134,10 @@ def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
     from .state import STATE, set_autocast, set_grad
 
     outs = out if isinstance(out, (tuple, list)) else (out,)
+    for one in outs:
+        if not isinstance(one, TensorBase):
+            shown = type(out if out is not outs else one).__name__
+            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {shown}")
     tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, TensorBase)]
     if STATE.grad and any(t._requires_grad for t in (*tensors, *outs)):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic "

@@ -48,6 +48,7 @@ DECOMPOSITIONS = {
     "linalg_cholesky_ex": ("L", "info"), "linalg_inv_ex": ("inverse", "info"),
     "linalg_lu": ("P", "L", "U"), "lu_unpack": ("P", "L", "U"),
     "linalg_lu_factor": ("LU", "pivots"), "linalg_lu_factor_ex": ("LU", "pivots", "info"),
+    "_lu_with_info": ("LU", "pivots", "info"),
     "linalg_solve_ex": ("result", "info"), "triangular_solve": ("solution", "cloned_coefficient"),
     "linalg_lstsq": ("solution", "residuals", "rank", "singular_values"),
     "linalg_slogdet": ("sign", "logabsdet"), "slogdet": ("sign", "logabsdet"),

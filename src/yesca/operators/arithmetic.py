@@ -50,7 +50,8 @@ rsub = elementwise(
     doc="other - alpha * self.")
 mul = elementwise(
     "mul(Tensor self, Tensor other) -> Tensor", lambda x, y: x * y, aliases=("multiply",),
-    takes="bifc", backward={"self": lambda grad, other: grad * other, "other": lambda grad, self: grad * self},
+    takes="bifc", backward={"self": lambda grad, other: grad * other,
+                            "other": lambda grad, self: grad * self},
     doc="self * other.")
 
 
@@ -166,8 +167,17 @@ def _negated(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
 
 
 neg = elementwise("neg(Tensor self) -> Tensor", lambda x: -x, dtype=_negated,
-                  aliases=("negative",), takes="bifc", backward={"self": lambda grad: -grad}, doc="-self.")
-positive = composite("positive(Tensor self) -> Tensor", lambda ops, self: self)
+                  aliases=("negative",), takes="bifc", backward={"self": lambda grad: -grad},
+                  doc="-self.")
+
+
+def _positive(ops: Any, self: Any) -> Any:
+    if self.dtype is bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return self
+
+
+positive = composite("positive(Tensor self) -> Tensor", _positive, doc="self.")
 
 
 def sign_of(x: Expr) -> Expr:
@@ -225,7 +235,8 @@ copysign_ = elementwise("copysign(Tensor self, Tensor other) -> Tensor", copysig
 square = elementwise("square(Tensor self) -> Tensor", lambda x: x * x, node_name="PowBackward0",
                      dtype=lambda promoted, values: (int64, int64) if promoted is bool_
                      else (promoted, promoted),
-                     takes="bifc", backward={"self": lambda grad, self: grad * (self * 2)}, doc="self ** 2.")
+                     takes="bifc", backward={"self": lambda grad, self: grad * (self * 2)},
+                     doc="self ** 2.")
 sqrt_ = elementwise("sqrt(Tensor self) -> Tensor", sqrt, dtype="float", domain=(0.2, 4.0),
                     takes="bifc", backward={"self": lambda grad, result: grad / (result * 2.0)},
                     doc="The square root.")
@@ -236,8 +247,8 @@ rsqrt = elementwise("rsqrt(Tensor self) -> Tensor", lambda x: 1.0 / sqrt(x), dty
                     doc="1 / sqrt(self).")
 reciprocal = elementwise("reciprocal(Tensor self) -> Tensor", lambda x: 1.0 / x, dtype="float",
                          domain=(0.5, 3.0),
-                         takes="bifc", backward={"self": lambda grad, result: -grad * (result * result)},
-                         doc="1 / self.")
+                         takes="bifc", doc="1 / self.",
+                         backward={"self": lambda grad, result: -grad * (result * result)})
 
 
 # ---- powers ----------------------------------------------------------------------------------
@@ -420,9 +431,15 @@ def _inside(self: Expr, low: Any, high: Any) -> Expr | None:
     return held
 
 
+def _clamp_rule(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
+    if promoted is bool_ and None not in values:
+        raise NotImplementedError('"clamp_cpu" not implemented for \'Bool\'')
+    return promoted, promoted
+
+
 clamp = elementwise(
     "clamp(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", _clamped,
-    numbers=("min", "max"), takes="if", kernel="clamp_scalar_cpu",
+    numbers=("min", "max"), dtype=_clamp_rule, takes="bif", kernel="clamp_scalar_cpu",
     no_complex="clamp is not supported for complex types",
     samples=lambda make: [(make(3, 4), -1, 1), (make(3, 4), None, 1), (make(3), make(3)),
                           (make(2, 3), make(3, high=0), make(2, 1, low=0)), (make(0, 2), 1)],

@@ -34,8 +34,8 @@ logical_or = elementwise("logical_or(Tensor self, Tensor other) -> Tensor",
 logical_xor = elementwise("logical_xor(Tensor self, Tensor other) -> Tensor",
                           lambda x, y: x ^ y, dtype="bool", numbers=(), takes="bifc",
                           doc="Whether exactly one is true.")
-logical_not = elementwise("logical_not(Tensor self) -> Tensor", lambda x: ~x, dtype="bool", takes="bifc",
-                          doc="Whether false.")
+logical_not = elementwise("logical_not(Tensor self) -> Tensor", lambda x: ~x, dtype="bool",
+                          takes="bifc", doc="Whether false.")
 bitwise_and = elementwise("bitwise_and(Tensor self, Tensor other) -> Tensor",
                           lambda x, y: x & y, takes="bi", numbers=EITHER,
                           doc="Bits set in both.")
@@ -83,8 +83,8 @@ def _finite(x: Expr) -> Expr:
     return absolute(x) < float("inf")
 
 
-isnan_ = elementwise("isnan(Tensor self) -> Tensor", _only_floats(isnan, False), dtype="compare", takes="bifc",
-                     inplace=False, out=False, doc="Whether not a number.")
+isnan_ = elementwise("isnan(Tensor self) -> Tensor", _only_floats(isnan, False), dtype="compare",
+                     takes="bifc", inplace=False, out=False, doc="Whether not a number.")
 isinf = elementwise("isinf(Tensor self) -> Tensor", _only_floats(
     lambda x: _infinite(real(x)) | _infinite(imag(x)) if is_complex(x) else _infinite(x), False),
     dtype="compare", takes="bifc", inplace=False, out=False,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import DType, bool_, float64, int64
+from ..core.dtypes import INTEGRAL, DType, bool_, float64, int64
 from ..core.spec import contiguous_strides, spec
 from ..core.views import dense_order, expand_strides
-from ..loops.ir import cast, const
+from ..loops.ir import Expr, cast, const
 from .kinds import composite, rows
 
 
@@ -65,10 +65,36 @@ copy = rows(
     inplace=True, node_name="CopyBackwards", method=False,
     samples=lambda make: [(make(3, 4), make(3, 4)), (make(3, 4), make(4)),
                           (make(2), make(2, dtype="float64"))],
-    backward={"src": lambda ops, grad, src_spec: ops.to_dtype(
+    backward={"self": lambda ops, grad: ops.zeros_like(grad),
+              "src": lambda ops, grad, src_spec: ops.to_dtype(
         ops.sum_to_size(grad, tuple(src_spec.shape)), src_spec.dtype)
         if grad.dtype is not src_spec.dtype else ops.sum_to_size(grad, tuple(src_spec.shape))},
     doc="self with the values of src, which broadcasts to its shape.")
+
+
+def _c_name(dtype: DType) -> str:
+    return "int" if dtype.name == "int32" else f"{dtype.name}_t"
+
+
+def filling(p: Any, position: int, dtype: DType) -> Expr:
+    """The call's number at this position as an element; refused where the dtype lacks it.
+
+    Negative numbers wrap around in unsigned dtypes, as in C.
+    """
+    number = p.values[position]
+    value = p.argument(position, p.fill_dtype(dtype, number))
+    narrow = dtype.itemsize < 8 or isinstance(number, float)
+    if dtype.category == INTEGRAL and narrow and not isinstance(number, bool):
+        top = 2.0 ** (8 * dtype.itemsize - (1 if dtype.is_signed else 0))
+        low = -top if dtype.is_signed else 1 - top
+
+        def fail(_: int) -> None:
+            raise RuntimeError(f"value cannot be converted to type {_c_name(dtype)} without "
+                               "overflow")
+
+        wide = cast(value, float64)
+        p.check((wide >= low) & (wide < top), const(0, int64), fail)
+    return cast(value, dtype)
 
 
 def _fill(p: Any, self: Any, value: Any) -> None:
@@ -80,20 +106,22 @@ def _fill(p: Any, self: Any, value: Any) -> None:
                                f"{value.spec.ndim} dimensions.")
         p.flat(lambda x: cast(x, dtype), [value], [target])
         return
-    wide = p.fill_dtype(dtype, value)
-    p.flat(lambda: cast(p.argument(1, wide), dtype), [], [target])
+    p.flat(lambda: filling(p, 1, dtype), [], [target])
 
 
 fill = rows("fill(Tensor self, Tensor value) -> Tensor", _fill, kind="copy", inplace=True,
             samples=lambda make: [(make(3, 4), 1), (make(3, 4), make()), (make(0, 3), 1)],
-            backward={"value": lambda ops, grad: ops.sum(grad)}, doc="Every element set to value.")
+            backward={"self": lambda ops, grad: ops.zeros_like(grad),
+                      "value": lambda ops, grad: ops.sum(grad)},
+            doc="Every element set to value.")
 
 
 def _zero(p: Any, self: Any) -> None:
     p.flat(lambda: const(0, self.spec.dtype), [], [p.result(self.spec)])
 
 
-zero = rows("zero(Tensor self) -> Tensor", _zero, kind="copy", inplace=True, backward={},
+zero = rows("zero(Tensor self) -> Tensor", _zero, kind="copy", inplace=True,
+            backward={"self": lambda ops, grad: ops.zeros_like(grad)},
             doc="Every element set to 0.")
 
 

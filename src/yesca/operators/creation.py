@@ -8,7 +8,7 @@ from ..core.dtypes import FLOATING, complex128, float64, int64
 from ..core.spec import spec
 from ..loops.ir import Expr, cast, coord
 from ..loops.scalar import fma, where
-from .copying import strides_for
+from .copying import filling, strides_for
 from .kinds import rows
 
 
@@ -42,7 +42,7 @@ def _line(p: Any, self: Any, start: Any, end: Any) -> None:
         step = (high - low) / p.fixed(max(count - 1, 1), float64)
         place = cast(coord("point"), float64)
         back = p.fixed(count - 1, float64) - place
-        near = place < p.fixed(count // 2, float64)
+        near = place < p.fixed((count + 1) // 2, float64)
         made = where(near, fma(step, place, low), fma(-step, back, high))
         return cast(made, self.spec.dtype)
 
@@ -55,8 +55,7 @@ rows("line(Tensor self, Scalar start, Scalar end) -> Tensor", _line, kind="creat
 
 def _filled(p: Any, size: tuple[int, ...], dtype: Any, value: Any) -> None:
     made = p.result(spec(dtype, size, None, p.device))
-    wide = p.fill_dtype(dtype, value)
-    p.flat(lambda: cast(p.argument(2, wide), dtype), [], [made])
+    p.flat(lambda: filling(p, 2, dtype), [], [made])
 
 
 rows("filled(any size, any dtype, Scalar value) -> Tensor", _filled, kind="creation",
@@ -67,8 +66,7 @@ def _filled_like(p: Any, self: Any, dtype: Any, value: Any) -> None:
     base = self.spec
     dtype = dtype or base.dtype
     made = p.result(spec(dtype, base.shape, strides_for(base, None), p.device))
-    wide = p.fill_dtype(dtype, value)
-    p.flat(lambda: cast(p.argument(2, wide), dtype), [], [made])
+    p.flat(lambda: filling(p, 2, dtype), [], [made])
 
 
 rows("filled_like(Tensor self, any dtype, Scalar value) -> Tensor", _filled_like,

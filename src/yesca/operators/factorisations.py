@@ -8,25 +8,49 @@ g stands for the gradient of what follows it: gQ, gR.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
-from ..core.dtypes import complex64, complex128, float32, int32
+from ..core.dtypes import COMPLEX, complex64, complex128, float32, float64, int32
 from ..core.spec import spec
+from ..core.tensor_base import TensorBase
 from .kinds import composite, rows
 from .matrices import (
     check_floating, check_kernel, check_matrix, check_square, raise_where, t,
 )
 
 
-def library(text: str, program: Any, **options: Any) -> Any:
-    """A record whose numbers a function of `runtime.library` makes."""
-    return rows(text, program, kind="library", method=False, **options)
+def library(text: str, program: Any, backward: Any = None, **options: Any) -> Any:
+    """A record whose numbers a function of `runtime.library` makes.
+
+    The functions take complex arrays, the formulas of the derivatives are those of real ones.
+    """
+    name = text.partition("(")[0]
+    real = {key: _real_only(name, formula) for key, formula in (backward or {}).items()}
+    return rows(text, program, kind="library", method=False,
+                backward=None if backward is None else real, **options)
 
 
-def results(p: Any, a: Any, *shapes: tuple[int, ...]) -> list[Any]:
-    """Results of a's dtype; the shapes follow a's batch."""
+def _real_only(name: str, formula: Any) -> Any:
+    @functools.wraps(formula)
+    def checked(*args: Any) -> Any:
+        for value in args:
+            if isinstance(value, TensorBase) and value._spec.dtype.category == COMPLEX:
+                raise NotImplementedError(f"{name}: yesca has no derivative for complex dtypes yet")
+        return formula(*args)
+    return checked
+
+
+def results(p: Any, a: Any, *shapes: tuple[int, ...], dtype: Any = None) -> list[Any]:
+    """Results of a's dtype (or of another); the shapes follow a's batch."""
     batch = tuple(a.spec.shape[:-2])
-    return [p.result(spec(a.spec.dtype, (*batch, *shape), None, p.device)) for shape in shapes]
+    return [p.result(spec(dtype or a.spec.dtype, (*batch, *shape), None, p.device))
+            for shape in shapes]
+
+
+def real_of(dtype: Any) -> Any:
+    """The dtype of absolute values."""
+    return {complex64: float32, complex128: float64}.get(dtype, dtype)
 
 
 # ---- QR ----------------------------------------------------------------------------------------
@@ -117,8 +141,9 @@ def _svd(p: Any, A: Any, full_matrices: bool) -> None:
     m, n = A.spec.shape[-2:]
     k = min(m, n)
     rows_, columns = (m, n) if full_matrices else (k, k)
-    p.host("svd", [A, *results(p, A, (m, rows_), (k,), (columns, n))],
-           full_matrices=bool(full_matrices))
+    u, = results(p, A, (m, rows_))
+    s, = results(p, A, (k,), dtype=real_of(A.spec.dtype))
+    p.host("svd", [A, u, s, *results(p, A, (columns, n))], full_matrices=bool(full_matrices))
 
 
 def _check_svd(A: Any) -> None:
@@ -208,7 +233,8 @@ composite("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor, Te
 
 def _svdvals(p: Any, A: Any) -> None:
     _check_svd(A)
-    p.host("svdvals", [A, *results(p, A, (min(A.spec.shape[-2:]),))])
+    p.host("svdvals", [A, *results(p, A, (min(A.spec.shape[-2:]),),
+                                   dtype=real_of(A.spec.dtype))])
 
 
 def _svdvals_back(ops: Any, grad: Any, A: Any) -> Any:
@@ -242,7 +268,8 @@ def _check_eigh(A: Any, UPLO: str) -> str:
 def _eigh(p: Any, A: Any, UPLO: str) -> None:
     uplo = _check_eigh(A, UPLO)
     n = A.spec.shape[-1]
-    p.host("eigh", [A, *results(p, A, (n,), (n, n))], uplo=uplo)
+    values, = results(p, A, (n,), dtype=real_of(A.spec.dtype))
+    p.host("eigh", [A, values, *results(p, A, (n, n))], uplo=uplo)
 
 
 def _eigh_back(ops: Any, grads: Any, result0: Any, result1: Any) -> Any:
@@ -265,7 +292,8 @@ composite("linalg_eigh(Tensor A, str UPLO='L') -> (Tensor, Tensor)",
 
 def _eigvalsh(p: Any, A: Any, UPLO: str) -> None:
     uplo = _check_eigh(A, UPLO)
-    p.host("eigvalsh", [A, *results(p, A, (A.spec.shape[-1],))], uplo=uplo)
+    p.host("eigvalsh", [A, *results(p, A, (A.spec.shape[-1],), dtype=real_of(A.spec.dtype))],
+           uplo=uplo)
 
 
 def _eigvalsh_back(ops: Any, grad: Any, A: Any, UPLO: str) -> Any:
@@ -285,7 +313,7 @@ def _eig(vectors: bool) -> Any:
         check_square(name, A)
         check_kernel("linalg_eig_out_cpu", A.spec.dtype)
         n = A.spec.shape[-1]
-        wide = complex64 if A.spec.dtype is float32 else complex128
+        wide = complex64 if real_of(A.spec.dtype) is float32 else complex128
         batch = tuple(A.spec.shape[:-2])
         outs = [p.result(spec(wide, (*batch, *shape), None, p.device))
                 for shape in ([(n,), (n, n)] if vectors else [(n,)])]
@@ -355,7 +383,7 @@ composite("linalg_cholesky_ex(Tensor A, *, bool upper=False, bool check_errors=F
 
 def _cholesky_public(ops: Any, A: Any, upper: bool) -> Any:
     made, info = ops.linalg_cholesky_parts(A, upper)
-    if not info._spec.device.type == "meta":
+    if info._spec.device.type != "meta":
         raise_not_positive(info)
     return made
 
@@ -366,4 +394,4 @@ composite("cholesky(Tensor self, bool upper=False) -> Tensor", _cholesky_public,
           autocast="float32", doc="torch.linalg.cholesky.")
 
 
-__all__ = ["library", "raise_not_positive", "results"]
+__all__ = ["library", "raise_not_positive", "real_of", "results"]

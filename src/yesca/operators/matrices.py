@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.errors import LinAlgError
-from ..core.dtypes import COMPLEX, FLOATING, SCALAR_NAMES, DType, bfloat16, float16
+from ..core.dtypes import FLOATING, SCALAR_NAMES, DType, bfloat16, float16
 
 
 def t(ops: Any, x: Any) -> Any:
@@ -47,9 +47,6 @@ def check_kernel(kernel: str, dtype: DType) -> None:
     """Refuse dtypes that LAPACK has no routines for."""
     if dtype.category < FLOATING or dtype in (float16, bfloat16):
         raise NotImplementedError(f'"{kernel}" not implemented for \'{SCALAR_NAMES[dtype]}\'')
-    if dtype.category == COMPLEX:
-        raise NotImplementedError(f'"{kernel}" does not take complex dtypes yet, but got '
-                                  f"'{SCALAR_NAMES[dtype]}'")
 
 
 class Seen:

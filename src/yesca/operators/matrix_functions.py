@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import FLOATING, SCALAR_NAMES, bfloat16, float16, float32, int64
+from ..core.dtypes import FLOATING, SCALAR_NAMES, bfloat16, bool_, float16, float32, int64
 from ..core.spec import spec
 from ..core.views import broadcast_shapes, dense_order, expand_strides, wrap_dim
 from ..loops.ir import cast
-from .factorisations import library, results
+from .factorisations import library, real_of, results
 from .kinds import composite, compute_dtype, rows
 from .matrices import (
     Seen, check_floating, check_kernel, check_matrix, check_precision, check_square, t,
@@ -57,7 +57,8 @@ def _slogdet(p: Any, A: Any) -> None:
     check_precision("linalg.slogdet", A.spec.dtype)
     check_square("linalg.slogdet", A)
     check_kernel("lu_cpu", A.spec.dtype)
-    p.host("slogdet", [A, *results(p, A, (), ())])
+    sign, = results(p, A, ())
+    p.host("slogdet", [A, sign, *results(p, A, (), dtype=real_of(A.spec.dtype))])
 
 
 def _slogdet_back(ops: Any, grads: Any, A: Any) -> Any:
@@ -86,13 +87,18 @@ composite("logdet(Tensor self) -> Tensor", _logdet,
 
 # ---- powers ------------------------------------------------------------------------------------
 
+def _instead(ops: Any, x: Any, value: Any) -> Any:
+    """`value`, on the tape as something made of x, whose derivative is 0."""
+    return ops.where(ops.ones_like(x, dtype=bool_), value, x)
+
+
 def _matrix_power(ops: Any, A: Any, n: int) -> Any:
     check_square("linalg.matrix_power", Seen(A))
     if n < 0:
         return _matrix_power(ops, ops.linalg_inv(A), -n)
     if n == 0:
         one = ops.eye(A.shape[-1], dtype=A.dtype, device=A.device)
-        return ops.clone(one.expand(tuple(A.shape)))
+        return _instead(ops, A, one.expand(tuple(A.shape)))
     made = None
     while n:
         if n & 1:
@@ -183,6 +189,8 @@ def _householder_product(ops: Any, A: Any, tau: Any) -> Any:
     _check_reflectors(name, A, tau)
     check_kernel("orgqr_cpu", A.dtype)
     one = ops.eye(*A.shape[-2:], dtype=A.dtype, device=A.device).expand(tuple(A.shape))
+    if not tau.shape[-1]:
+        return _instead(ops, A, one)
     return _reflect(ops, _vectors(ops, A, tau), tau, one, forward=False)
 
 
@@ -271,8 +279,8 @@ def _linalg_vander(ops: Any, x: Any, N: Any) -> Any:
     if x.dtype in (float16, bfloat16) or x.dtype.category == 0:
         raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, "
                            f"but got {SCALAR_NAMES[x.dtype]}")
-    if x.dim() == 0 and N is None:
-        raise RuntimeError("N must be greater than 1.")
+    if x.dim() == 0:
+        x = ops.unsqueeze(x, -1)
     count = x.shape[-1] if N is None else N
     if count <= 1:
         raise RuntimeError("N must be greater than 1.")
@@ -310,11 +318,9 @@ composite("linalg_diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) 
 
 
 def _lu(ops: Any, A: Any, pivot: bool, get_infos: bool) -> Any:
-    packed, pivots, info = ops.linalg_lu_factor_ex(A, pivot=pivot)
     if get_infos:
-        return packed, pivots, info
-    ops.linalg_lu_factor(A, pivot=pivot) if bool(ops.any(ops.ne(info, 0))) else None
-    return packed, pivots
+        return ops.named("_lu_with_info", tuple(ops.linalg_lu_factor_ex(A, pivot=pivot)))
+    return tuple(ops.linalg_lu_factor(A, pivot=pivot))
 
 
 composite("lu(Tensor A, bool pivot=True, bool get_infos=False) -> (Tensor, Tensor)", _lu,

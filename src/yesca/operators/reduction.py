@@ -85,9 +85,11 @@ _all_least = reduction("min_all(Tensor self) -> Tensor", "min", dtype="same", ke
                        backward={"self": lambda ops, grad, self, result:
                                  _shared(ops, grad, self, result, None, False)})
 any_ = reduction("any(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "any",
-                 before=lambda x: as_bool(x), dtype="bool", takes="bifc", doc="Whether any is true.")
+                 before=lambda x: as_bool(x), dtype="bool", takes="bifc",
+                 doc="Whether any is true.")
 all_ = reduction("all(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "all",
-                 before=lambda x: as_bool(x), dtype="bool", takes="bifc", doc="Whether all are true.")
+                 before=lambda x: as_bool(x), dtype="bool", takes="bifc",
+                 doc="Whether all are true.")
 
 
 def _prod_back(ops: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:

@@ -75,4 +75,5 @@ def _cumprod_with_zeros(ops: Any, grad: Any, self: Any, dim: int) -> Any:
 rows("cumsum(Tensor self, int dim, *, dtype? dtype=None) -> Tensor", _running("sum"), out=True,
      inplace=True, takes="bifc", backward={"self": _cumsum_back}, doc="Running sums along dim.")
 rows("cumprod(Tensor self, int dim, *, dtype? dtype=None) -> Tensor", _running("prod"), out=True,
-     inplace=True, takes="bifc", backward={"self": _cumprod_back}, doc="Running products along dim.")
+     inplace=True, takes="bifc", backward={"self": _cumprod_back},
+     doc="Running products along dim.")

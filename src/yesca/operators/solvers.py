@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.dtypes import SCALAR_NAMES, float32, int32, int64
+from ..core.dtypes import FLOATING, SCALAR_NAMES, float32, int32, int64
 from ..core.numeric_limits import finfo
 from ..core.spec import spec
 from ..core.views import broadcast_shapes
-from .factorisations import library, results
+from .factorisations import library, real_of, results
 from .kinds import composite
 from .matrices import (
     Seen, check_floating, check_kernel, check_matrix, check_precision, check_square, raise_where, t,
@@ -154,16 +154,34 @@ composite("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpo
           autocast="float32", doc="torch.linalg.solve_triangular, with its former arguments.")
 
 
+def _cholesky_parts(p: Any, self: Any, factor: Any, upper: bool) -> None:
+    made = p.result(spec(self.spec.dtype, (*_batch(self, factor), *self.spec.shape[-2:]), None,
+                         p.device))
+    p.host("cholesky_solve", [self, factor, made], upper=bool(upper))
+
+
+def _cholesky_back(ops: Any, grad: Any, factor: Any, result: Any, self_spec: Any,
+                   factor_spec: Any, upper: bool) -> Any:
+    """gA = -gB X^T for A = L L^T, so that gL = (gA + gA^T) L."""
+    right = ops.cholesky_solve_parts(grad, factor, upper)
+    inner = ops.matmul(right, t(ops, result))
+    both = ops.neg(ops.add(inner, t(ops, inner)))
+    left = ops.matmul(factor, both) if upper else ops.matmul(both, factor)
+    return _fit(ops, right, self_spec), _fit(ops, left, factor_spec)
+
+
+library("cholesky_solve_parts(Tensor self, Tensor factor, bool upper) -> Tensor", _cholesky_parts,
+        node_name="CholeskySolveBackward0", backward={("self", "factor"): _cholesky_back})
+
+
 def _cholesky_solve(ops: Any, self: Any, input2: Any, upper: bool) -> Any:
     for name, x in (("b", self), ("u", input2)):
         if x.dim() < 2:
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {x.dim()} "
                                "dimensions instead")
     check_shapes("cholesky_solve", input2, self, True)
-    lower = t(ops, input2) if upper else input2
     check_kernel("cholesky_solve_cpu", self.dtype)
-    half = ops.triangular_parts(lower, self, False, False)
-    return ops.triangular_parts(t(ops, lower), half, True, False)
+    return ops.cholesky_solve_parts(self, input2, upper)
 
 
 composite("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
@@ -266,7 +284,7 @@ library("linalg_pinv_parts(Tensor A, Tensor atol, Tensor rtol, bool hermitian) -
 def tolerances(ops: Any, A: Any, atol: Any, rtol: Any, name: str) -> tuple[Any, Any]:
     """Both as tensors; rtol is eps * the larger size unless atol is given."""
     for given, kind in ((atol, "atol"), (rtol, "rtol")):
-        if getattr(given, "dtype", float32).is_complex:
+        if not isinstance(given, (int, float, type(None))) and given.dtype.is_complex:
             raise RuntimeError(f"torch.linalg.{name}: {kind} tensor of complex type is not "
                                f"supported. Got {SCALAR_NAMES[given.dtype]}")
     if rtol is None:
@@ -277,12 +295,13 @@ def tolerances(ops: Any, A: Any, atol: Any, rtol: Any, name: str) -> tuple[Any, 
             else:
                 rtol = ops.where(ops.gt(atol, 0), 0.0, rtol)
     atol = 0.0 if atol is None else atol
-    return tuple(ops.to_dtype(v, A.dtype) if hasattr(v, "_spec") else
-                 ops.full((), float(v), dtype=A.dtype, device=A.device) for v in (atol, rtol))
+    dtype = real_of(A.dtype)
+    return tuple(ops.full((), float(v), dtype=dtype, device=A.device)
+                 if isinstance(v, (int, float)) else ops.to_dtype(v, dtype) for v in (atol, rtol))
 
 
 def _pinv_public(ops: Any, A: Any, rcond: Any, hermitian: bool, atol: Any, rtol: Any) -> Any:
-    if A.dim() < 2 or not A.dtype.is_floating_point or A.dtype.itemsize < 4:
+    if A.dim() < 2 or A.dtype.category < FLOATING or A.dtype.itemsize < 4:
         raise RuntimeError(f"linalg.pinv({SCALAR_NAMES[A.dtype]}{{{list(A.shape)}}}): expected a "
                            "tensor with 2 or more dimensions of float, double, cfloat or cdouble "
                            "types")
@@ -307,7 +326,7 @@ def _lstsq(p: Any, A: Any, B: Any, rcond: float) -> None:
     batch = tuple(A.spec.shape[:-2])
     made = [p.result(spec(A.spec.dtype, (*batch, n, B.spec.shape[-1]), None, p.device)),
             p.result(spec(int64, batch, None, p.device)),
-            p.result(spec(A.spec.dtype, (*batch, min(m, n)), None, p.device))]
+            p.result(spec(real_of(A.spec.dtype), (*batch, min(m, n)), None, p.device))]
     p.host("lstsq", [A, B, *made], rcond=rcond)
 
 
@@ -353,9 +372,12 @@ def _lstsq_public(ops: Any, self: Any, b: Any, rcond: Any, driver: Any) -> Any:
 def _lstsq_results(ops: Any, A: Any, B: Any, vector: bool, driver: str, made: Any, rank: Any,
                    values: Any) -> Any:
     m, n = A.shape[-2:]
-    empty = ops.empty(0, dtype=A.dtype, device=A.device)
+    empty = ops.empty(0, dtype=values.dtype, device=A.device)
     residuals = empty
-    full = driver == "gels" or (rank.numel() and bool(ops.all(ops.eq(rank, n))))
+    if made.dtype is values.dtype:  # as differentiable as the solution
+        residuals = ops.narrow(ops.reshape(made, (-1,)), 0, 0, 0)
+    full = driver != "gelsy" and rank.numel() and (
+        driver == "gels" or bool(ops.all(ops.eq(rank, n))))
     if m > n and full:
         apart = ops.sub(ops.matmul(A, made), B)
         residuals = ops.sum(ops.mul(apart, apart), (-2,))

@@ -257,6 +257,9 @@ def _as_strided(base: Spec, size: tuple[int, ...], stride: tuple[int, ...], offs
                 ) -> algebra.Strided:
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
+    if any(n < 0 for n in size):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: "
+                           f"{list(size)}")
     if any(s < 0 for s in stride):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got "
                            f"strides: {list(stride)}")
@@ -287,8 +290,13 @@ rows("as_strided_scatter_add(Tensor grad, int[] shape, int[] stride, int[] view_
      samples=lambda make: [(make(2, 2), (3, 4), (4, 1), (4, 1), 1),
                            (make(3, 2), (6,), (1,), (1, 1), 0)],
      backward={"grad": lambda ops, grad, grad_spec, shape, stride, view_stride, offset:
-               ops.as_strided_view(ops.copy_like(grad, shape, stride), tuple(grad_spec.shape),
+               ops.as_strided_view(_laid_out(ops, grad, shape, stride), tuple(grad_spec.shape),
                                    view_stride, offset)})
+
+
+def _laid_out(ops: Any, grad: Any, shape: tuple[int, ...], stride: tuple[int, ...]) -> Any:
+    """A gradient with the strides that a strided view is described for."""
+    return grad if grad._spec.strides == tuple(stride) else ops.copy_like(grad, shape, stride)
 
 
 def _strided_put(p: Any, self: Any, src: Any, size: tuple[int, ...], stride: tuple[int, ...],
@@ -303,16 +311,36 @@ rows("as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int 
      "Tensor", _strided_put, kind="copy", method=False,
      samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)],
      backward={
-         "self": lambda ops, grad, size, stride, offset: ops.as_strided_scatter(
-             grad, ops.zeros_like(ops.as_strided_view(grad, size, stride, offset)), size, stride,
-             offset),
-         "src": lambda ops, grad, size, stride, offset: ops.clone(ops.as_strided_view(
-             grad, size, stride, offset))},
+         "self": lambda ops, grad, self_spec, src_spec, size, stride, offset:
+             ops.as_strided_scatter(
+                 _laid_out(ops, grad, tuple(self_spec.shape), self_spec.strides),
+                 ops.zeros(tuple(src_spec.shape), dtype=grad.dtype, device=grad.device), size,
+                 stride, offset),
+         "src": lambda ops, grad, self_spec, size, stride, offset: ops.clone(ops.as_strided_view(
+             _laid_out(ops, grad, tuple(self_spec.shape), self_spec.strides), size, stride,
+             offset))},
      doc="self with the elements of one of its strided views replaced.")
+
+
+def _within(self: Any, size: tuple[int, ...], stride: tuple[int, ...], at: int) -> None:
+    """Refuse a view of bytes that the storage has not got."""
+    if len(size) != len(stride) or 0 in size or any(n < 0 for n in (*size, *stride)):
+        return  # nothing to look at, or refused elsewhere
+    item, have = self._spec.dtype.itemsize, self._storage._nbytes
+    last = sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    need = (at + last + 1) * item
+    if need > have:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and "
+            f"itemsize {item} requiring a storage size of {need} are out of bounds for storage of "
+            f"size {have}")
 
 
 def _offset_as_strided(ops: Any, self: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
     at = self._offset if storage_offset is None else storage_offset
+    if at < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {at}")
+    _within(self, tuple(size), tuple(stride), at)
     return ops.as_strided_view(self, tuple(size), tuple(stride), at - self._offset)
 
 

@@ -49,6 +49,11 @@ def _load(stage: Stage, variant: Variant, name: str) -> int:
     return machine.load(name, source, key).address(symbol)
 
 
+def loaded() -> list[tuple[Stage, Variant]]:
+    """The kernels that this process has loaded, oldest first."""
+    return list(_addresses)
+
+
 def count() -> int:
     """How many distinct kernels this process has loaded."""
     return len(_addresses)

@@ -146,6 +146,8 @@ def number_word(value: Any, kind: str) -> int:
     if kind == "s":
         return int(struct.unpack("q", struct.pack("f4x", value))[0])
     value = int(value)
+    if not -(1 << 63) <= value < 1 << 64:
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
     return value if -(1 << 63) <= value < 1 << 63 else (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
