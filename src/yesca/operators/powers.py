@@ -1,4 +1,4 @@
-"""Powers: of tensors and numbers, and the fixed ones that need no logarithm."""
+"""Powers, by tensors, numbers and fixed exponents; rounding."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import Any
 
 from ..core.dtypes import FLOATING, bool_
 from ..loops.ir import Expr, const
-from ..loops.scalar import imag, is_complex, log, power, real, sqrt, where
+from ..loops.scalar import (
+    ceil, floor, imag, is_complex, log, power, real, round_half_even, sqrt, trunc, where,
+)
+from .arithmetic import floating
 from .kinds import composite, elementwise
 
 
@@ -88,3 +91,40 @@ pow_ = composite("pow(Tensor self, Tensor exponent) -> Tensor", _pow, inplace=Tr
                                        (make(2, 3, low=0.3), make(3, low=0.2)),
                                        (make(low=0.5), make(2, low=0.2))],
                  doc="self ** exponent.")
+
+
+# ---- rounding --------------------------------------------------------------------------------
+
+def _rounding(function: Any) -> Any:
+    return lambda x, *rest: function(x) if floating(x) else x
+
+
+def _rounded_by(name: str, function: Any, doc: str, **options: Any) -> Any:
+    return elementwise(f"{name}(Tensor self) -> Tensor", _rounding(function), takes="if",
+                       kernel=f"{name}_vml_cpu", backward={"self": lambda grad: 0}, doc=doc,
+                       no_complex=f"{name} is not supported for complex inputs", **options)
+
+
+floor_ = _rounded_by("floor", floor, "Rounded down.")
+ceil_ = _rounded_by("ceil", ceil, "Rounded up.")
+trunc_ = _rounded_by("trunc", trunc, "Rounded to zero.", aliases=("fix",))
+
+
+def _round(x: Expr, decimals: int) -> Expr:
+    if not floating(x):
+        return x
+    if decimals == 0:
+        return round_half_even(x)
+    scale = 10.0 ** abs(decimals)
+    return round_half_even(x * scale) / scale if decimals > 0 \
+        else round_half_even(x / scale) * scale
+
+
+round_ = elementwise("round(Tensor self, *, int decimals=0) -> Tensor", _round,
+                     takes="if",
+                     kernel="round_vml_cpu",
+                     no_complex="round is not supported for complex inputs",
+                     backward={"self": lambda grad: 0}, doc="Rounded to nearest, ties to even.")
+frac = elementwise("frac(Tensor self) -> Tensor", lambda x: x - trunc(x),
+                   takes="f",
+                   backward={"self": lambda grad: grad}, doc="self - trunc(self).")
