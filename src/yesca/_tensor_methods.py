@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from . import _legacy_methods, _view_writes
 from .core.devices import CPU, resolve
 from .core.dtypes import BY_NAME, DType, get_default_dtype
 from .core.spec import spec
@@ -286,7 +287,10 @@ def install(cls: Any) -> None:
         setattr(cls, f"__{name}__", _bitwise(name))
         setattr(cls, f"__r{name}__", _bitwise(name))
         setattr(cls, f"__i{name}__", _inplace(f"bitwise_{name}"))
-    cls.__lshift__, cls.__rshift__ = _bitwise("left_shift"), _bitwise("right_shift")
+    for name, record_name in (("lshift", "left_shift"), ("rshift", "right_shift")):
+        setattr(cls, f"__{name}__", _bitwise(record_name))
+        setattr(cls, f"__r{name}__", _bitwise(record_name, swap=True))
+        setattr(cls, f"__i{name}__", _inplace(f"bitwise_{record_name}"))
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(cls, f"__{name}__", _compare(name))
     cls.__neg__, cls.__pos__, cls.__abs__ = _unary("neg"), _unary("positive"), _unary("abs")
@@ -316,6 +320,8 @@ def install(cls: Any) -> None:
     cls.where = lambda self, condition, other: OPERATORS.where(condition, self, other)
     cls.resize_as_ = lambda self, other: _resize_(self, other._spec.shape)
     cls.__hash__ = lambda self: id(self)
+    _view_writes.install(cls)
+    _legacy_methods.install(cls)
 
 
 #: Python operators, and methods, whose builtins are made at start-up: (attribute, record).

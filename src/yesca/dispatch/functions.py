@@ -11,7 +11,11 @@ from ..operators import families
 from ..operators.record import ALIASES, RECORDS, Record
 from ..operators.schema import binder
 from . import call as calls
+<<<<<<< HEAD
 from . import creation, drawing, foreach, from_data, listed, overloads, protocol
+=======
+from . import creation, drawing, foreach, listed, overloads, questions, sequences
+>>>>>>> surface
 
 
 class MemoryFormat:
@@ -33,9 +37,16 @@ MemoryFormat.__name__ = MemoryFormat.__qualname__ = "memory_format"
 MemoryFormat.__module__ = "torch"
 #: Functions that are no records.
 TABLES: list[dict[str, Callable[..., Any]]] = [
+<<<<<<< HEAD
     creation.FUNCTIONS, from_data.FUNCTIONS, overloads.FUNCTIONS, foreach.FUNCTIONS,
     listed.FUNCTIONS, drawing.FUNCTIONS]
 METHODS: dict[str, Callable[..., Any]] = {**overloads.METHODS, **drawing.METHODS}
+=======
+    creation.FUNCTIONS, sequences.FUNCTIONS, questions.FUNCTIONS, overloads.FUNCTIONS,
+    foreach.FUNCTIONS, listed.FUNCTIONS, drawing.FUNCTIONS]
+METHODS: dict[str, Callable[..., Any]] = {
+    **questions.METHODS, **overloads.METHODS, **drawing.METHODS}
+>>>>>>> surface
 MEMORY_FORMATS = {n: MemoryFormat(n) for n in (
     "preserve_format", "contiguous_format", "channels_last", "channels_last_3d")}
 
@@ -86,6 +97,8 @@ def method(name: str) -> Callable[..., Any] | None:
     """The method of an operator (or its in-place form)."""
     if name in METHODS:
         return METHODS[name]
+    if name.startswith("_") and name not in RECORDS:
+        return None  # no private operator is a method: a probe loads no families
     found = record(name)
     if found is not None:
         return _plain(found, method=True) if found.method else None
