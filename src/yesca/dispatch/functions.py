@@ -11,11 +11,9 @@ from ..operators import families
 from ..operators.record import ALIASES, RECORDS, Record
 from ..operators.schema import binder
 from . import call as calls
-<<<<<<< HEAD
-from . import creation, drawing, foreach, from_data, listed, overloads, protocol
-=======
-from . import creation, drawing, foreach, listed, overloads, questions, sequences
->>>>>>> surface
+from . import (
+    creation, drawing, foreach, from_data, listed, overloads, protocol, questions, sequences,
+)  # fmt: skip
 
 
 class MemoryFormat:
@@ -37,16 +35,10 @@ MemoryFormat.__name__ = MemoryFormat.__qualname__ = "memory_format"
 MemoryFormat.__module__ = "torch"
 #: Functions that are no records.
 TABLES: list[dict[str, Callable[..., Any]]] = [
-<<<<<<< HEAD
-    creation.FUNCTIONS, from_data.FUNCTIONS, overloads.FUNCTIONS, foreach.FUNCTIONS,
-    listed.FUNCTIONS, drawing.FUNCTIONS]
-METHODS: dict[str, Callable[..., Any]] = {**overloads.METHODS, **drawing.METHODS}
-=======
-    creation.FUNCTIONS, sequences.FUNCTIONS, questions.FUNCTIONS, overloads.FUNCTIONS,
-    foreach.FUNCTIONS, listed.FUNCTIONS, drawing.FUNCTIONS]
+    creation.FUNCTIONS, from_data.FUNCTIONS, sequences.FUNCTIONS, questions.FUNCTIONS,
+    overloads.FUNCTIONS, foreach.FUNCTIONS, listed.FUNCTIONS, drawing.FUNCTIONS]
 METHODS: dict[str, Callable[..., Any]] = {
     **questions.METHODS, **overloads.METHODS, **drawing.METHODS}
->>>>>>> surface
 MEMORY_FORMATS = {n: MemoryFormat(n) for n in (
     "preserve_format", "contiguous_format", "channels_last", "channels_last_3d")}
 
