@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import _access, _indexing
+from ._tensor_meta import TensorMeta
 from .autograd import calls, tape  # noqa: F401 - `tape` records operator calls
 from .autograd.handle import GradFn, grad_fn_of
 from .autograd.inplace import gradient_edge
@@ -18,27 +19,13 @@ from .core.spec import Size, Spec
 from .core.storage import UntypedStorage
 from .core.tensor_base import Extra, TensorBase, Version
 from .core.views import wrap_dim
-from .dispatch import functions
+from .dispatch import functions, protocol
 from .dispatch.call import OPERATORS
 from .dispatch.inplace import settle
 from .dispatch.state import STATE
 
 
-class _TensorMeta(type):
-    """Looks methods up in the records when the class has not got them yet."""
-
-    def __getattr__(cls, name: str) -> Any:
-        made = None if name.startswith("__") else functions.method(name)
-        if made is None:
-            raise AttributeError(f"type object 'torch.{cls.__name__}' has no attribute '{name}'")
-        setattr(Tensor, name, made)
-        return made
-
-    def __dir__(cls) -> list[str]:
-        return sorted({*super().__dir__(), *functions.names()})
-
-
-class Tensor(TensorBase, metaclass=_TensorMeta):
+class Tensor(TensorBase, metaclass=TensorMeta):
     """An n-dimensional array of one dtype that remembers how it was computed.
 
     >>> import yesca as torch
@@ -68,6 +55,19 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         setattr(Tensor, name, made)
         return getattr(self, name)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        protocol.adopt(cls, Tensor)
+
+    @classmethod
+    def __torch_function__(cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (),
+                           kwargs: dict[str, Any] | None = None) -> Any:
+        return protocol.default(cls, func, types, args, kwargs)
+
+    def as_subclass(self, cls: type) -> Any:
+        """The same tensor as an instance of a subclass of Tensor: memory and tape are shared."""
+        return _access.as_subclass(self, cls)
 
     @classmethod
     def _make_subclass(cls, class_: type, data: Tensor, require_grad: bool = False) -> Any:

@@ -11,7 +11,7 @@ from .core.devices import CPU, resolve
 from .core.dtypes import BY_NAME, DType, get_default_dtype
 from .core.spec import spec
 from .core.tensor_base import TensorBase
-from .dispatch import creation
+from .dispatch import creation, from_data
 from .dispatch.call import OPERATORS, call, call_inplace
 from .dispatch.functions import record
 
@@ -25,7 +25,7 @@ def _accepts(value: Any) -> bool:
 def _plain(value: Any) -> Any:
     if isinstance(value, _NUMBERS):
         return value
-    return value.item() if getattr(value, "ndim", 1) == 0 else creation.as_tensor(value)
+    return value.item() if getattr(value, "ndim", 1) == 0 else from_data.as_tensor(value)
 
 
 def _binary(name: str, *rest: Any, swap: bool = False) -> Callable[[Any, Any], Any]:
@@ -184,7 +184,7 @@ def _new_of(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None,
                 requires_grad: bool = False) -> Any:
-    made = creation.from_data(data, dtype or self._spec.dtype, device or self._spec.device, True)
+    made = from_data.from_data(data, dtype or self._spec.dtype, device or self._spec.device, True)
     return made.requires_grad_(requires_grad)
 
 

@@ -190,4 +190,18 @@ for _name in ("is_complex", "is_conj", "is_neg", "is_floating_point", "is_signed
 
 
 #: Methods that one schema cannot say.
-METHODS = {"view": view}
+def _polygamma(self: Any, n: int) -> Any:
+    """The n-th derivative of digamma."""
+    from .call import OPERATORS
+
+    return OPERATORS.polygamma(n, self)
+
+
+def _polygamma_(self: Any, n: int) -> Any:
+    """The n-th derivative of digamma, in place."""
+    from .call import OPERATORS
+
+    return OPERATORS.copy_(self, OPERATORS.polygamma(n, self))
+
+
+METHODS = {"view": view, "polygamma": _polygamma, "polygamma_": _polygamma_}
