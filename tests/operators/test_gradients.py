@@ -12,7 +12,7 @@ from yesca.dispatch.call import OPERATORS
 
 def WANTED(one):  # noqa: N802 - read by conftest
     return (one.backward or one.composite) and not one.name.endswith("_") \
-        and one.name != "floor_divide"  # PyTorch refuses to differentiate it
+        and one.name not in ("floor_divide", "heaviside")  # PyTorch refuses to differentiate
 
 
 #: Arguments that are read but have no gradient.

@@ -218,7 +218,7 @@ sample("bincount")(lambda make: [(make.integers(7),)])
 sample("equal", "allclose")(lambda make: [(make(3, 4), make(3, 4))])
 sample("t_copy", "trace")(lambda make: [(make(3, 4),)])
 sample("diag", "diagflat")(lambda make: [(make(3),), (make(3, 4),)])
-sample("threshold")(lambda make: [(make(3, 4), 0, 1)])
+sample("threshold", "threshold_")(lambda make: [(make(3, 4), 0, 1)])
 
 for _name, _arguments in (
     ("view_copy", ((2, 6),)), ("expand_copy", ((2, 3, 4),)), ("permute_copy", ((1, 0),)),
@@ -256,5 +256,5 @@ INTERNAL = frozenset("""
     smooth_l1_loss_reduced soft_margin_loss_reduced adaptive_avg_pool adaptive_avg_pool_backward
     cross_parts norm_power
     adaptive_max_pool avg_pool avg_pool_backward col2im_blocks im2col_blocks max_pool
-    max_pool_backward resample_backward take_flat
+    max_pool_backward resample_backward stepped take_flat
     """.split())
