@@ -20,15 +20,18 @@ from .matrices import (
 )
 
 
-def library(text: str, program: Any, backward: Any = None, **options: Any) -> Any:
+def library(text: str, program: Any, backward: Any = None, analytic: bool = False, **options: Any
+            ) -> Any:
     """A record whose numbers a function of `runtime.library` makes.
 
-    The functions take complex arrays, the formulas of the derivatives are those of real ones.
+    The functions take complex arrays. The formulas of the derivatives are those of real ones, and
+    serve for complex ones where the function is analytic.
     """
     name = text.partition("(")[0]
-    real = {key: _real_only(name, formula) for key, formula in (backward or {}).items()}
-    return rows(text, program, kind="library", method=False,
-                backward=None if backward is None else real, **options)
+    if backward is not None and not analytic:
+        backward = {key: _real_only(name, formula) for key, formula in backward.items()}
+    return rows(text, program, kind="library", method=False, takes="bifc", backward=backward,
+                **options)
 
 
 def _real_only(name: str, formula: Any) -> Any:

@@ -34,7 +34,7 @@ def _times(ops: Any, number: Any, matrix: Any) -> Any:
 
 
 library("linalg_det(Tensor A) -> Tensor", _det, out=True, node_name="LinalgDetBackward0",
-        backward={"A": lambda ops, grad, A: _times(ops, grad, ops.linalg_cofactors(A))},
+        analytic=True, backward={"A": lambda ops, grad, A: _times(ops, grad, ops.linalg_cofactors(A))},
         doc="The determinant.")
 composite("det(Tensor self) -> Tensor", lambda ops, self: ops.linalg_det(self),
           doc="torch.linalg.det.")
@@ -50,7 +50,7 @@ def _cofactors_back(ops: Any, grad: Any, A: Any, result: Any) -> Any:
 
 library("linalg_cofactors(Tensor A) -> Tensor",
         lambda p, A: p.host("cofactors", [A, *results(p, A, tuple(A.spec.shape[-2:]))]),
-        backward={"A": _cofactors_back})
+        analytic=True, backward={"A": _cofactors_back})
 
 
 def _slogdet(p: Any, A: Any) -> None:
@@ -130,7 +130,7 @@ def _matrix_exp_back(ops: Any, grad: Any, A: Any) -> Any:
 
 
 library("matrix_exp_parts(Tensor A) -> Tensor", _matrix_exp,
-        node_name="LinalgMatrixExpBackward0", backward={"A": _matrix_exp_back})
+        node_name="LinalgMatrixExpBackward0", analytic=True, backward={"A": _matrix_exp_back})
 
 
 def _matrix_exp_public(ops: Any, A: Any) -> Any:
@@ -151,12 +151,15 @@ composite("matrix_exp(Tensor self) -> Tensor", _matrix_exp_public,
 # ---- reflectors --------------------------------------------------------------------------------
 
 def _reflect(ops: Any, vectors: Any, tau: Any, x: Any, forward: bool) -> Any:
-    """x under the reflectors 1 - tau v v^T, one after the other; first to last if `forward`."""
+    """x under the reflectors 1 - tau v v^H from last to first, or, if `forward`, under their
+    adjoints from first to last."""
     count = tau.shape[-1]
     for k in range(count) if forward else reversed(range(count)):
         v = ops.narrow(vectors, -1, k, 1)  # (..., m, 1)
         length = ops.unsqueeze(ops.narrow(tau, -1, k, 1), -1)
-        x = ops.sub(x, ops.mul(ops.mul(length, v), ops.matmul(t(ops, v), x)))
+        if forward:
+            length = ops.conj(length)
+        x = ops.sub(x, ops.mul(ops.mul(length, v), ops.matmul(ops.adjoint(v), x)))
     return x
 
 
@@ -212,7 +215,8 @@ def _ormqr(ops: Any, self: Any, input2: Any, input3: Any, left: bool, transpose:
     vectors = _vectors(ops, self, input2)
     if left:
         return _reflect(ops, vectors, input2, input3, forward=transpose)
-    return t(ops, _reflect(ops, vectors, input2, t(ops, input3), forward=not transpose))
+    return ops.adjoint(_reflect(ops, vectors, input2, ops.adjoint(input3),
+                                forward=not transpose))
 
 
 composite("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False)"

@@ -45,7 +45,7 @@ def _solve_back(ops: Any, grads: Any, A: Any, result0: Any, A_spec: Any, B_spec:
 
 
 library("linalg_solve_parts(Tensor A, Tensor B) -> (Tensor, Tensor)", _solve, carriers=1,
-        node_name="LinalgSolveExBackward0", backward={("A", "B"): _solve_back})
+        node_name="LinalgSolveExBackward0", analytic=True, backward={("A", "B"): _solve_back})
 
 
 def _same_dtype(name: str, A: Any, B: Any) -> None:
@@ -117,7 +117,7 @@ def _triangular_back(ops: Any, grad: Any, A: Any, result: Any, A_spec: Any, B_sp
 
 
 library("triangular_parts(Tensor A, Tensor B, bool upper, bool unit) -> Tensor", _triangular,
-        node_name="LinalgSolveTriangularBackward0", backward={("A", "B"): _triangular_back})
+        node_name="LinalgSolveTriangularBackward0", analytic=True, backward={("A", "B"): _triangular_back})
 
 
 def _solve_triangular(ops: Any, A: Any, B: Any, upper: bool, left: bool, unitriangular: bool
@@ -208,12 +208,12 @@ def _lu_solve(ops: Any, LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool)
     if LU.shape[-1] != pivots.shape[-1]:
         raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the "
                            "dimension of the matrix")
-    if not left:  # X A = B: A^T X^T = B^T
-        return t(ops, _lu_solve(ops, LU, pivots, t(ops, B), True, not adjoint))
+    if not left:  # X A = B: A^H X^H = B^H
+        return ops.adjoint(_lu_solve(ops, LU, pivots, ops.adjoint(B), True, not adjoint))
     order = ops.lu_permutation(pivots, LU.shape[-1], LU.dtype)
-    if adjoint:  # A^T = U^T L^T P^T
-        half = ops.triangular_parts(t(ops, LU), B, False, False)
-        return ops.matmul(order, ops.triangular_parts(t(ops, LU), half, True, True))
+    if adjoint:  # A^H = U^H L^H P^H
+        half = ops.triangular_parts(ops.adjoint(LU), B, False, False)
+        return ops.matmul(order, ops.triangular_parts(ops.adjoint(LU), half, True, True))
     half = ops.triangular_parts(LU, ops.matmul(t(ops, order), B), False, True)
     return ops.triangular_parts(LU, half, True, False)
 
@@ -239,7 +239,7 @@ def _inv(p: Any, A: Any) -> None:
 
 library("linalg_inv_parts(Tensor A) -> (Tensor, Tensor)", _inv, carriers=1,
         node_name="LinalgInvExBackward0",
-        backward={"A": lambda ops, grads, result0: ops.neg(ops.matmul(
+        analytic=True, backward={"A": lambda ops, grads, result0: ops.neg(ops.matmul(
             t(ops, result0), ops.matmul(grads[0], t(ops, result0))))})
 
 
