@@ -8,40 +8,33 @@ g stands for the gradient of what follows it: gQ, gR.
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
-from ..core.dtypes import COMPLEX, complex64, complex128, float32, float64, int32
+from ..core.dtypes import complex64, complex128, float32, float64, int32
 from ..core.spec import spec
-from ..core.tensor_base import TensorBase
 from .kinds import composite, rows
 from .matrices import (
-    check_floating, check_kernel, check_matrix, check_square, raise_where, t,
+    check_floating, check_kernel, check_matrix, check_square, h, raise_where, t,
 )
 
 
 def library(text: str, program: Any, backward: Any = None, analytic: bool = False, **options: Any
             ) -> Any:
-    """A record whose numbers a function of `runtime.library` makes.
+    """A record whose numbers a function of `runtime.library` makes, from real or complex arrays.
 
-    The functions take complex arrays. The formulas of the derivatives are those of real ones, and
-    serve for complex ones where the function is analytic.
+    analytic: the formulas are those of real numbers and see conjugates of complex operands (see
+    `record`); others are written with adjoints.
     """
-    name = text.partition("(")[0]
-    if backward is not None and not analytic:
-        backward = {key: _real_only(name, formula) for key, formula in backward.items()}
     return rows(text, program, kind="library", method=False, takes="bifc", backward=backward,
-                **options)
+                holomorphic=analytic, **options)
 
 
-def _real_only(name: str, formula: Any) -> Any:
-    @functools.wraps(formula)
-    def checked(*args: Any) -> Any:
-        for value in args:
-            if isinstance(value, TensorBase) and value._spec.dtype.category == COMPLEX:
-                raise NotImplementedError(f"{name}: yesca has no derivative for complex dtypes yet")
-        return formula(*args)
-    return checked
+def hermitian(ops: Any, x: Any) -> Any:
+    """A matrix whose lower triangle is x's and whose upper is its adjoint's; a real diagonal."""
+    if not x.dtype.is_complex:
+        return ops.add(ops.tril(x), t(ops, ops.tril(x, -1)))
+    twice = ops.add(ops.tril(x), ops.tril(x, -1))
+    return ops.mul(ops.add(twice, h(ops, twice)), 0.5)
 
 
 def results(p: Any, a: Any, *shapes: tuple[int, ...], dtype: Any = None) -> list[Any]:
@@ -93,7 +86,7 @@ def _qr_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, mode: str
         made = _tall_qr_back(ops, grad_q, None, result0, left)
         return ops.cat([made, ops.zeros_like(right)], -1)
     grad_left, grad_right = ops.narrow(grad_r, -1, 0, m), ops.narrow(grad_r, -1, m, n - m)
-    more = ops.matmul(right, t(ops, grad_right))
+    more = ops.matmul(right, h(ops, grad_right))
     grad_q = more if grad_q is None else ops.add(grad_q, more)
     made = _tall_qr_back(ops, grad_q, grad_left, result0, left)
     return ops.cat([made, ops.matmul(result0, grad_right)], -1)
@@ -102,15 +95,14 @@ def _qr_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, mode: str
 def _tall_qr_back(ops: Any, grad_q: Any, grad_r: Any, q: Any, r: Any) -> Any:
     middle = None
     if grad_r is not None:
-        middle = ops.matmul(r, t(ops, grad_r))
+        middle = ops.matmul(r, h(ops, grad_r))
     if grad_q is not None:
-        inner = ops.matmul(t(ops, grad_q), q)
+        inner = ops.matmul(h(ops, grad_q), q)
         middle = ops.neg(inner) if middle is None else ops.sub(middle, inner)
-    copied = ops.add(ops.tril(middle), t(ops, ops.tril(middle, -1)))
-    made = ops.matmul(q, copied)
+    made = ops.matmul(q, hermitian(ops, middle))
     if grad_q is not None:
         made = ops.add(grad_q, made)
-    return ops.linalg_solve_triangular(t(ops, r), made, upper=False, left=False)
+    return ops.linalg_solve_triangular(h(ops, r), made, upper=False, left=False)
 
 
 library("linalg_qr_parts(Tensor A, str mode) -> (Tensor, Tensor)", _qr,
@@ -156,7 +148,7 @@ def _check_svd(A: Any) -> None:
 
 
 def _skew(ops: Any, x: Any) -> Any:
-    return ops.sub(x, t(ops, x))
+    return ops.sub(x, h(ops, x))
 
 
 def _gaps(ops: Any, values: Any) -> Any:
@@ -177,20 +169,26 @@ def _svd_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, result2:
     gaps = None if grad_u is None and grad_vh is None else _gaps(ops, ops.mul(s, s))
     middle = None if grad_s is None else ops.diag_embed(grad_s)
     outside = None
+    if grad_u is not None and grad_vh is not None and A.dtype.is_complex:
+        turned = ops.imag(ops.diagonal(ops.matmul(h(ops, u), ops.narrow(grad_u, -1, 0, k)), 0, -2,
+                                       -1))  # phases of U and V belong together
+        middle = _plus(ops, middle, ops.diag_embed(ops.mul(ops.div(turned, s), 1j)))
     if grad_u is not None:
         grad_u = ops.narrow(grad_u, -1, 0, k)
-        own = ops.matmul(t(ops, u), grad_u)
+        own = ops.matmul(h(ops, u), grad_u)
         middle = _plus(ops, middle, ops.mul(ops.div(_skew(ops, own), gaps), across))
         if m > k:
             lost = ops.div(ops.sub(grad_u, ops.matmul(u, own)), across)
             outside = ops.matmul(lost, vh)
     if grad_vh is not None:
         grad_vh = ops.narrow(grad_vh, -2, 0, k)
-        own = ops.matmul(vh, t(ops, grad_vh))
+        own = ops.matmul(vh, h(ops, grad_vh))
         middle = _plus(ops, middle, ops.mul(ops.div(_skew(ops, own), gaps), down))
         if n > k:
-            lost = ops.div(ops.sub(grad_vh, ops.matmul(t(ops, own), vh)), down)
+            lost = ops.div(ops.sub(grad_vh, ops.matmul(h(ops, own), vh)), down)
             outside = _plus(ops, outside, ops.matmul(u, lost))
+    if middle.dtype is not u.dtype:
+        middle = ops.to_dtype(middle, u.dtype)
     return _plus(ops, outside, ops.matmul(ops.matmul(u, middle), vh))
 
 
@@ -280,9 +278,9 @@ def _eigh_back(ops: Any, grads: Any, result0: Any, result1: Any) -> Any:
     grad_values, grad_vectors = grads
     middle = None if grad_values is None else ops.diag_embed(grad_values)
     if grad_vectors is not None:
-        own = ops.div(ops.matmul(t(ops, result1), grad_vectors), _gaps(ops, result0))
+        own = ops.div(ops.matmul(h(ops, result1), grad_vectors), _gaps(ops, result0))
         middle = _plus(ops, middle, ops.add(ops.tril(own, -1), ops.triu(own, 1)))
-    return ops.matmul(ops.matmul(result1, middle), t(ops, result1))
+    return ops.matmul(ops.matmul(result1, middle), h(ops, result1))
 
 
 library("linalg_eigh_parts(Tensor A, str UPLO) -> (Tensor, Tensor)", _eigh,
@@ -301,7 +299,7 @@ def _eigvalsh(p: Any, A: Any, UPLO: str) -> None:
 
 def _eigvalsh_back(ops: Any, grad: Any, A: Any, UPLO: str) -> Any:
     vectors = ops.linalg_eigh_parts(A, UPLO)[1]
-    return ops.matmul(ops.mul(vectors, ops.unsqueeze(grad, -2)), t(ops, vectors))
+    return ops.matmul(ops.mul(vectors, ops.unsqueeze(grad, -2)), h(ops, vectors))
 
 
 library("linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor", _eigvalsh, out=True,
@@ -324,19 +322,33 @@ def _eig(vectors: bool) -> Any:
     return program
 
 
-def _no_eig_back(grads: Any) -> Any:
-    raise NotImplementedError("the derivative of torch.linalg.eig needs complex dtypes, which "
-                              "yesca computes with only in part; torch.linalg.eigh has one for "
-                              "symmetric matrices")
+def _eig_back(ops: Any, grads: Any, A_spec: Any, result0: Any, result1: Any) -> Any:
+    """V^-H (gL + (V^H gV - V^H V Re(diag V^H gV)) / E^*) V^H, E[i, j] = L[j] - L[i]."""
+    grad_values, grad_vectors = grads
+    turned = h(ops, result1)
+    middle = None if grad_values is None else ops.diag_embed(grad_values)
+    if grad_vectors is not None:
+        own = ops.matmul(turned, grad_vectors)
+        along = ops.unsqueeze(ops.real(ops.diagonal(own, 0, -2, -1)), -2)
+        own = ops.sub(own, ops.mul(ops.matmul(turned, result1), along))
+        own = ops.div(own, ops.conj(_gaps(ops, result0)))
+        middle = _plus(ops, middle, ops.add(ops.tril(own, -1), ops.triu(own, 1)))
+    made = ops.linalg_solve(turned, ops.matmul(middle, turned))
+    return made if A_spec.dtype.is_complex else ops.real(made)
+
+
+def _eigvals_back(ops: Any, grad: Any, A: Any) -> Any:
+    values, vectors = ops.linalg_eig_parts(A)
+    return _eig_back(ops, (grad, None), A._spec, values, vectors)
 
 
 library("linalg_eig_parts(Tensor A) -> (Tensor, Tensor)", _eig(True),
-        node_name="LinalgEigBackward0", backward={"A": _no_eig_back})
+        node_name="LinalgEigBackward0", backward={"A": _eig_back})
 composite("linalg_eig(Tensor A) -> (Tensor, Tensor)",
           lambda ops, A: ops.named("linalg_eig", ops.linalg_eig_parts(A)), out=True,
           method=False, autocast="float32", doc="Complex eigenvalues and eigenvectors.")
 library("linalg_eigvals(Tensor A) -> Tensor", _eig(False), out=True, autocast="float32",
-        node_name="LinalgEigBackward0", backward={"A": _no_eig_back},
+        node_name="LinalgEigBackward0", backward={"A": _eigvals_back},
         doc="Complex eigenvalues.")
 
 
@@ -353,10 +365,10 @@ def _cholesky(p: Any, A: Any, upper: bool) -> None:
 
 def _cholesky_back(ops: Any, grads: Any, result0: Any, upper: bool) -> Any:
     """L^-T phi(L^T gL) L^-1, made symmetric; phi: lower triangle, half of the diagonal."""
-    grad, factor = (t(ops, grads[0]), t(ops, result0)) if upper else (grads[0], result0)
-    inner = ops.matmul(t(ops, factor), grad)
-    both = ops.add(ops.tril(inner), t(ops, ops.tril(inner, -1)))  # 2 * symmetric part of phi
-    made = ops.linalg_solve_triangular(t(ops, factor), both, upper=True)
+    grad, factor = (h(ops, grads[0]), h(ops, result0)) if upper else (grads[0], result0)
+    inner = ops.matmul(h(ops, factor), grad)
+    both = hermitian(ops, inner)  # 2 * the symmetric part of phi
+    made = ops.linalg_solve_triangular(h(ops, factor), both, upper=True)
     made = ops.linalg_solve_triangular(factor, made, upper=False, left=False)
     return ops.mul(made, 0.5)
 

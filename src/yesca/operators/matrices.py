@@ -13,6 +13,11 @@ def t(ops: Any, x: Any) -> Any:
     return ops.transpose(x, -2, -1)
 
 
+def h(ops: Any, x: Any) -> Any:
+    """The adjoints of a batch of matrices: the transposes of real ones."""
+    return ops.adjoint(x)
+
+
 def check_matrix(name: str, x: Any, argument: str = "A") -> None:
     """Refuse what is no matrix; x is a tensor or a reference."""
     if x.spec.ndim < 2:
@@ -69,4 +74,4 @@ def raise_where(info: Any, message: Any) -> None:
 
 
 __all__ = ["Seen", "check_floating", "check_kernel", "check_matrix", "check_precision",
-           "check_square", "raise_where", "t"]
+           "check_square", "h", "raise_where", "t"]

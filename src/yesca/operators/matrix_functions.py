@@ -34,7 +34,8 @@ def _times(ops: Any, number: Any, matrix: Any) -> Any:
 
 
 library("linalg_det(Tensor A) -> Tensor", _det, out=True, node_name="LinalgDetBackward0",
-        analytic=True, backward={"A": lambda ops, grad, A: _times(ops, grad, ops.linalg_cofactors(A))},
+        analytic=True,
+        backward={"A": lambda ops, grad, A: _times(ops, grad, ops.linalg_cofactors(A))},
         doc="The determinant.")
 composite("det(Tensor self) -> Tensor", lambda ops, self: ops.linalg_det(self),
           doc="torch.linalg.det.")
@@ -61,10 +62,15 @@ def _slogdet(p: Any, A: Any) -> None:
     p.host("slogdet", [A, sign, *results(p, A, (), dtype=real_of(A.spec.dtype))])
 
 
-def _slogdet_back(ops: Any, grads: Any, A: Any) -> Any:
-    if grads[1] is None:
+def _slogdet_back(ops: Any, grads: Any, A: Any, result0: Any) -> Any:
+    """(g|.| - i Im(conj(gsign) sign)) A^-H; a real sign is flat."""
+    grad_sign, grad = grads
+    if grad_sign is not None and A.dtype.is_complex:
+        turned = ops.mul(ops.imag(ops.mul(ops.conj_physical(grad_sign), result0)), -1j)
+        grad = turned if grad is None else ops.add(grad, turned)
+    if grad is None:
         return ops.zeros_like(A)
-    return _times(ops, grads[1], t(ops, ops.linalg_inv_parts(A)[0]))
+    return _times(ops, grad, ops.adjoint(ops.linalg_inv_parts(A)[0]))
 
 
 library("linalg_slogdet_parts(Tensor A) -> (Tensor, Tensor)", _slogdet,
@@ -78,6 +84,8 @@ for _name in ("linalg_slogdet", "slogdet"):
 
 def _logdet(ops: Any, self: Any) -> Any:
     sign, size = ops.linalg_slogdet_parts(self)
+    if self.dtype.is_complex:
+        return ops.add(ops.log(sign), size)
     return ops.where(ops.eq(sign, -1), float("nan"), size)
 
 
@@ -244,7 +252,7 @@ def _cross(p: Any, self: Any, other: Any, dim: int) -> None:
                [part(self, j), part(other, k), part(self, k), part(other, j)], [part(out, i)])
 
 
-rows("cross_parts(Tensor self, Tensor other, int dim) -> Tensor", _cross, method=False,
+rows("cross_parts(Tensor self, Tensor other, int dim) -> Tensor", _cross, method=False, takes="bifc",
      node_name="LinalgCrossBackward0",
      backward={"self": lambda ops, grad, other, self_spec, dim: ops.sum_to_size(
                    ops.cross_parts(other, grad, dim), tuple(self_spec.shape)),

@@ -16,7 +16,8 @@ from ..core.views import broadcast_shapes
 from .factorisations import library, real_of, results
 from .kinds import composite
 from .matrices import (
-    Seen, check_floating, check_kernel, check_matrix, check_precision, check_square, raise_where, t,
+    Seen, check_floating, check_kernel, check_matrix, check_precision, check_square, h, raise_where,
+    t,
 )
 
 
@@ -117,7 +118,8 @@ def _triangular_back(ops: Any, grad: Any, A: Any, result: Any, A_spec: Any, B_sp
 
 
 library("triangular_parts(Tensor A, Tensor B, bool upper, bool unit) -> Tensor", _triangular,
-        node_name="LinalgSolveTriangularBackward0", analytic=True, backward={("A", "B"): _triangular_back})
+        node_name="LinalgSolveTriangularBackward0", analytic=True,
+        backward={("A", "B"): _triangular_back})
 
 
 def _solve_triangular(ops: Any, A: Any, B: Any, upper: bool, left: bool, unitriangular: bool
@@ -164,8 +166,8 @@ def _cholesky_back(ops: Any, grad: Any, factor: Any, result: Any, self_spec: Any
                    factor_spec: Any, upper: bool) -> Any:
     """gA = -gB X^T for A = L L^T, so that gL = (gA + gA^T) L."""
     right = ops.cholesky_solve_parts(grad, factor, upper)
-    inner = ops.matmul(right, t(ops, result))
-    both = ops.neg(ops.add(inner, t(ops, inner)))
+    inner = ops.matmul(right, h(ops, result))
+    both = ops.neg(ops.add(inner, h(ops, inner)))
     left = ops.matmul(factor, both) if upper else ops.matmul(both, factor)
     return _fit(ops, right, self_spec), _fit(ops, left, factor_spec)
 
@@ -269,7 +271,7 @@ def _pinv(p: Any, A: Any, atol: Any, rtol: Any, hermitian: bool) -> None:
 
 def pinv_back(ops: Any, grad: Any, A: Any, result: Any) -> Any:
     """-P^T gP P^T + (I - A P) gP^T P P^T + P^T P gP^T (I - P A), for a constant rank."""
-    turned, back = t(ops, result), t(ops, grad)
+    turned, back = h(ops, result), h(ops, grad)
     made = ops.neg(ops.matmul(turned, ops.matmul(grad, turned)))
     first = ops.matmul(ops.matmul(back, result), turned)  # (m, n)
     made = ops.add(made, ops.sub(first, ops.matmul(A, ops.matmul(result, first))))
@@ -333,8 +335,8 @@ def _lstsq(p: Any, A: Any, B: Any, rcond: float) -> None:
 def _lstsq_back(ops: Any, grads: Any, A: Any, B: Any, rcond: float) -> Any:
     """X = pinv(A) B."""
     inverse = ops.linalg_pinv(A, rcond)
-    left = pinv_back(ops, ops.matmul(grads[0], t(ops, B)), A, inverse)
-    return left, ops.matmul(t(ops, inverse), grads[0])
+    left = pinv_back(ops, ops.matmul(grads[0], h(ops, B)), A, inverse)
+    return left, ops.matmul(h(ops, inverse), grads[0])
 
 
 library("linalg_lstsq_parts(Tensor A, Tensor B, any rcond) -> (Tensor, Tensor, Tensor)", _lstsq,
@@ -373,13 +375,14 @@ def _lstsq_results(ops: Any, A: Any, B: Any, vector: bool, driver: str, made: An
                    values: Any) -> Any:
     m, n = A.shape[-2:]
     empty = ops.empty(0, dtype=values.dtype, device=A.device)
-    residuals = empty
-    if made.dtype is values.dtype:  # as differentiable as the solution
-        residuals = ops.narrow(ops.reshape(made, (-1,)), 0, 0, 0)
+    # As differentiable as the solution.
+    residuals = ops.real(ops.narrow(ops.reshape(made, (-1,)), 0, 0, 0))
     full = driver != "gelsy" and rank.numel() and (
         driver == "gels" or bool(ops.all(ops.eq(rank, n))))
     if m > n and full:
         apart = ops.sub(ops.matmul(A, made), B)
+        if apart.dtype.is_complex:
+            apart = ops.abs(apart)
         residuals = ops.sum(ops.mul(apart, apart), (-2,))
     rank = ops.empty(0, dtype=int64, device=A.device) if driver == "gels" else rank
     return ops.named("linalg_lstsq", (
