@@ -286,7 +286,12 @@ def install(cls: Any) -> None:
         setattr(cls, f"__{name}__", _bitwise(name))
         setattr(cls, f"__r{name}__", _bitwise(name))
         setattr(cls, f"__i{name}__", _inplace(f"bitwise_{name}"))
-    cls.__lshift__, cls.__rshift__ = _bitwise("left_shift"), _bitwise("right_shift")
+    for name in ("left_shift", "right_shift"):
+        python = name[0] + "shift"
+        setattr(cls, f"__{python}__", _bitwise(name))
+        setattr(cls, f"__r{python}__", _reflected(f"bitwise_{name}"))
+        setattr(cls, f"__i{python}__", _inplace(f"bitwise_{name}"))
+    cls.__rdiv__ = cls.__rtruediv__
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(cls, f"__{name}__", _compare(name))
     cls.__neg__, cls.__pos__, cls.__abs__ = _unary("neg"), _unary("positive"), _unary("abs")

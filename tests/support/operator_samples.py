@@ -218,7 +218,7 @@ sample("bincount")(lambda make: [(make.integers(7),)])
 sample("equal", "allclose")(lambda make: [(make(3, 4), make(3, 4))])
 sample("t_copy", "trace")(lambda make: [(make(3, 4),)])
 sample("diag", "diagflat")(lambda make: [(make(3),), (make(3, 4),)])
-sample("threshold")(lambda make: [(make(3, 4), 0, 1)])
+sample("threshold", "threshold_")(lambda make: [(make(3, 4), 0, 1)])
 
 for _name, _arguments in (
     ("view_copy", ((2, 6),)), ("expand_copy", ((2, 3, 4),)), ("permute_copy", ((1, 0),)),

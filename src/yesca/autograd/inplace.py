@@ -90,7 +90,7 @@ class CopySlices(OwnNode):
             return [None, *inside]
         if own is None:
             own = OPERATORS.zeros_like(part)
-        made = OPERATORS.as_strided_scatter(grad, own, size, stride, offset)
+        made = OPERATORS.as_strided_put(grad, own, size, stride, offset)
         return [_to_base(made, spec, base), *inside]
 
 

@@ -307,19 +307,27 @@ def _strided_put(p: Any, self: Any, src: Any, size: tuple[int, ...], stride: tup
     p.flat(lambda x: cast(x, made.spec.dtype), [src], [part])
 
 
-rows("as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset=0) -> "
-     "Tensor", _strided_put, kind="copy", method=False,
+rows("as_strided_put(Tensor self, Tensor src, int[] size, int[] stride, int offset=0) -> "
+     "Tensor", _strided_put, kind="copy", method=False, node_name="AsStridedScatterBackward0",
      samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)],
      backward={
          "self": lambda ops, grad, self_spec, src_spec, size, stride, offset:
-             ops.as_strided_scatter(
+             ops.as_strided_put(
                  _laid_out(ops, grad, tuple(self_spec.shape), self_spec.strides),
                  ops.zeros(tuple(src_spec.shape), dtype=grad.dtype, device=grad.device), size,
                  stride, offset),
          "src": lambda ops, grad, self_spec, size, stride, offset: ops.clone(ops.as_strided_view(
              _laid_out(ops, grad, tuple(self_spec.shape), self_spec.strides), size, stride,
              offset))},
-     doc="self with the elements of one of its strided views replaced.")
+     doc="self with the elements of one of its strided views replaced; offset as in views.")
+composite(
+    "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, "
+    "int? storage_offset=None) -> Tensor",
+    lambda ops, self, src, size, stride, storage_offset: ops.as_strided_put(
+        self, src, size, stride,
+        0 if storage_offset is None else storage_offset - self._offset),
+    samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)],
+    doc="self with the elements of one of its strided views replaced.")
 
 
 def _within(self: Any, size: tuple[int, ...], stride: tuple[int, ...], at: int) -> None:
@@ -379,6 +387,8 @@ sum_to = composite(
 
 def _sum_to(ops: Any, grad: Any, size: tuple[int, ...]) -> Any:
     shape = tuple(grad.shape)
+    if not size:
+        return ops.sum(grad)
     if shape == size:
         return grad
     extra = len(shape) - len(size)
