@@ -18,7 +18,7 @@ from .core.spec import Size, Spec
 from .core.storage import UntypedStorage
 from .core.tensor_base import Extra, TensorBase, Version
 from .core.views import wrap_dim
-from .dispatch import functions
+from .dispatch import functions, protocol
 from .dispatch.call import OPERATORS
 from .dispatch.inplace import settle
 from .dispatch.state import STATE
@@ -68,6 +68,19 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         setattr(Tensor, name, made)
         return getattr(self, name)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        protocol.adopt(cls, Tensor)
+
+    @classmethod
+    def __torch_function__(cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (),
+                           kwargs: dict[str, Any] | None = None) -> Any:
+        return protocol.default(cls, func, types, args, kwargs)
+
+    def as_subclass(self, cls: type) -> Any:
+        """The same tensor as an instance of a subclass of Tensor: memory and tape are shared."""
+        return _access.as_subclass(self, cls)
 
     @classmethod
     def _make_subclass(cls, class_: type, data: Tensor, require_grad: bool = False) -> Any:
@@ -360,9 +373,6 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
         self._node, self._output_nr, self._requires_grad = None, 0, False
         return self
-
-    def is_same(self, other: Any) -> bool:
-        return self is other
 
     def _is_view(self) -> bool:
         return self._extra is not None and self._extra.base is not None
