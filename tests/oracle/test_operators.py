@@ -32,6 +32,8 @@ DIFFER = {
     ("isin", "bool"): "works here", ("topk", "bool"): "works here",
     ("mm", "bool"): "PyTorch accepts bool where nothing is multiplied",
     ("view_copy", "layouts"): "PyTorch's does not look at strides, though view does",
+    ("gradient", "bool"): "works here",
+    ("ldexp", "gradients"): "PyTorch's derivative is a power of integers, 0 for negative ones",
     ("as_strided_scatter", "gradients"): "PyTorch keeps the gradient of the overwritten elements",
 }
 
