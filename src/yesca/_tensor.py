@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import _access, _indexing
+from ._tensor_meta import TensorMeta
 from .autograd import calls, tape  # noqa: F401 - `tape` records operator calls
 from .autograd.handle import GradFn, grad_fn_of
 from .autograd.inplace import gradient_edge
@@ -24,21 +25,7 @@ from .dispatch.inplace import settle
 from .dispatch.state import STATE
 
 
-class _TensorMeta(type):
-    """Looks methods up in the records when the class has not got them yet."""
-
-    def __getattr__(cls, name: str) -> Any:
-        made = None if name.startswith("__") else functions.method(name)
-        if made is None:
-            raise AttributeError(f"type object 'torch.{cls.__name__}' has no attribute '{name}'")
-        setattr(Tensor, name, made)
-        return made
-
-    def __dir__(cls) -> list[str]:
-        return sorted({*super().__dir__(), *functions.names()})
-
-
-class Tensor(TensorBase, metaclass=_TensorMeta):
+class Tensor(TensorBase, metaclass=TensorMeta):
     """An n-dimensional array of one dtype that remembers how it was computed.
 
     >>> import yesca as torch
