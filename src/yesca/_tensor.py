@@ -149,24 +149,6 @@ class Tensor(TensorBase, metaclass=TensorMeta):
         """False: there are no negated views here."""
         return False
 
-    @property
-    def real(self) -> Tensor:
-        """The real part: a view of a complex tensor, and a real tensor itself."""
-        return OPERATORS.real(self)  # type: ignore[no-any-return]
-
-    @real.setter
-    def real(self, value: Any) -> None:
-        self.real.copy_(_as_operand(value, self))
-
-    @property
-    def imag(self) -> Tensor:
-        """The imaginary part of a complex tensor, as a view."""
-        return OPERATORS.imag(self)  # type: ignore[no-any-return]
-
-    @imag.setter
-    def imag(self, value: Any) -> None:
-        self.imag.copy_(_as_operand(value, self))
-
     def is_signed(self) -> bool:
         return self._spec.dtype.is_signed
 
@@ -484,12 +466,6 @@ def wrap(storage: UntypedStorage, spec: Spec, offset: int) -> Tensor:
 
 
 registry.wrap = wrap
-
-
-def _as_operand(value: Any, like: Tensor) -> Any:
-    if isinstance(value, TensorBase):
-        return value
-    return OPERATORS.tensor(value, dtype=like._spec.dtype.to_real())
 
 
 from . import _tensor_methods  # noqa: E402 - adds methods to the class above
