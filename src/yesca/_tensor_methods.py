@@ -270,7 +270,7 @@ def _set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = No
         self._storage, self._spec, self._offset = source._storage, source._spec, source._offset
         return self
     storage = creation.make(spec(self._spec.dtype, (0,)))._storage if source is None else \
-        getattr(source, "_untyped", source)
+        getattr(source, "_untyped_storage", source)
     shape = (storage._nbytes // self._spec.dtype.itemsize,) if size is None else tuple(size)
     if stride is None:
         stride = spec(self._spec.dtype, shape).strides

@@ -34,8 +34,8 @@ ENGINE: dict[str, str] = {
 }
 #: Files beside the rooms that belong to the row of `_tensor.py` and `functional.py`.
 TENSOR_FILES = (
-    "_tensor", "_tensor_methods", "_access", "_indexing", "_printing", "_rebuild",
-    "_storage_access", "_tensor_meta", "_legacy_methods", "_view_writes", "typed_tensors",
+    "_tensor", "_tensor_methods", "_tensor_meta", "_legacy_methods", "_view_writes", "_access",
+    "_indexing", "_printing", "_rebuild", "_storage_access", "typed_storages", "typed_tensors",
     "functional",
 )
 #: Files that may know every room: the package's names and the runner.
