@@ -291,6 +291,7 @@ def install(cls: Any) -> None:
         setattr(cls, f"__{name}__", _bitwise(record_name))
         setattr(cls, f"__r{name}__", _bitwise(record_name, swap=True))
         setattr(cls, f"__i{name}__", _inplace(f"bitwise_{record_name}"))
+    cls.__rdiv__ = cls.__rtruediv__
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(cls, f"__{name}__", _compare(name))
     cls.__neg__, cls.__pos__, cls.__abs__ = _unary("neg"), _unary("positive"), _unary("abs")

@@ -135,6 +135,9 @@ def _log_back(ops: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
         later = ops.flip(ops.logcumsumexp(turned, dim), (dim,))
         return ops.exp(ops.add(later, ops.conj(self)))
 
+    # where all elements so far are -inf there is nothing to share: not inf - inf
+    result = ops.select_where(ops.isneginf(result), 0.0, result)
+
     def part(sign: float) -> Any:
         sized = ops.where(ops.gt(ops.mul(grad, sign), 0), ops.log(ops.mul(grad, sign)),
                           ops.full_like(grad, float("-inf")))

@@ -17,5 +17,6 @@ def array_at(address: int, seen: Spec) -> Any:
         return np.empty(tuple(seen.shape), kind)
     reach = sum((n - 1) * s for n, s in zip(seen.shape, seen.strides, strict=True)) + 1
     memory = (ctypes.c_char * (reach * kind.itemsize)).from_address(address)
-    return np.ndarray(tuple(seen.shape), kind, memory, 0,
+    made = np.ndarray(tuple(seen.shape), kind, memory, 0,
                       tuple(s * kind.itemsize for s in seen.strides))
+    return made.conj() if seen.conj else made
