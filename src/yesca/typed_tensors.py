@@ -43,7 +43,10 @@ class tensortype(type):
             raise RuntimeError(
                 f"legacy constructor expects device type: cpu but device type: {kind} was passed"
             )
-        return legacy_new(cls.dtype, args)
+        from . import _legacy_methods, _tensor
+
+        made: _tensor.Tensor = _legacy_methods.legacy_new(cls.dtype, args)
+        return made
 
 
 def _make(name: str, dtype: DType) -> tensortype:
