@@ -17,7 +17,7 @@ from .core.dtypes import (
 from .core.spec import Spec, spec
 from .core.storage import EXPORTED, UntypedStorage
 from .core.tensor_base import TensorBase
-from .dispatch import creation
+from .dispatch import creation, from_data
 from .dispatch.call import OPERATORS
 from .dispatch.state import HOOKED_LEAVES, STATE
 
@@ -48,7 +48,7 @@ def construct(cls: type, args: tuple[Any, ...], device: Any) -> Any:
         return args[0].detach()  # type: ignore[attr-defined]
     if len(args) == 1 and type(args[0]).__name__ == "Size":
         return creation.empty(*args[0], dtype=dtype, device=device)
-    return creation.from_data(args[0], dtype, device, copy=True)
+    return from_data.from_data(args[0], dtype, device, copy=True)
 
 
 def is_contiguous(base: Spec, memory_format: Any) -> bool:
@@ -243,6 +243,20 @@ def typed_storage(tensor: Any) -> TypedStorage:
     if dtype not in untyped._typed:
         untyped._typed[dtype] = TypedStorage(untyped, dtype)
     return untyped._typed[dtype]
+
+
+def as_subclass(tensor: Any, cls: type) -> Any:
+    """Another object for the same tensor: memory, version and place in the tape."""
+    made = object.__new__(cls)
+    made._storage, made._spec, made._offset = tensor._storage, tensor._spec, tensor._offset
+    made._counter, made._node, made._output_nr = tensor._counter, None, 0
+    made._grad = made._extra = None
+    made._requires_grad = False
+    if tensor.requires_grad:
+        viewed = OPERATORS.alias(tensor)
+        made._node, made._output_nr = viewed._node, viewed._output_nr
+        made._requires_grad, made._extra = True, viewed._extra
+    return made
 
 
 # ---- hooks and gradients ---------------------------------------------------------------------

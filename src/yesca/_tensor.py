@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import _access, _indexing
+from ._tensor_meta import TensorMeta
 from .autograd import calls, tape  # noqa: F401 - `tape` records operator calls
 from .autograd.handle import GradFn, grad_fn_of
 from .autograd.inplace import gradient_edge
@@ -18,27 +19,13 @@ from .core.spec import Size, Spec
 from .core.storage import UntypedStorage
 from .core.tensor_base import Extra, TensorBase, Version
 from .core.views import wrap_dim
-from .dispatch import functions
+from .dispatch import functions, protocol
 from .dispatch.call import OPERATORS
 from .dispatch.inplace import settle
 from .dispatch.state import STATE
 
 
-class _TensorMeta(type):
-    """Looks methods up in the records when the class has not got them yet."""
-
-    def __getattr__(cls, name: str) -> Any:
-        made = None if name.startswith("__") else functions.method(name)
-        if made is None:
-            raise AttributeError(f"type object 'torch.{cls.__name__}' has no attribute '{name}'")
-        setattr(Tensor, name, made)
-        return made
-
-    def __dir__(cls) -> list[str]:
-        return sorted({*super().__dir__(), *functions.names()})
-
-
-class Tensor(TensorBase, metaclass=_TensorMeta):
+class Tensor(TensorBase, metaclass=TensorMeta):
     """An n-dimensional array of one dtype that remembers how it was computed.
 
     >>> import yesca as torch
@@ -68,6 +55,19 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         setattr(Tensor, name, made)
         return getattr(self, name)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        protocol.adopt(cls, Tensor)
+
+    @classmethod
+    def __torch_function__(cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (),
+                           kwargs: dict[str, Any] | None = None) -> Any:
+        return protocol.default(cls, func, types, args, kwargs)
+
+    def as_subclass(self, cls: type) -> Any:
+        """The same tensor as an instance of a subclass of Tensor: memory and tape are shared."""
+        return _access.as_subclass(self, cls)
 
     @classmethod
     def _make_subclass(cls, class_: type, data: Tensor, require_grad: bool = False) -> Any:
@@ -148,24 +148,6 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def is_neg(self) -> bool:
         """False: there are no negated views here."""
         return False
-
-    @property
-    def real(self) -> Tensor:
-        """The real part: a view of a complex tensor, and a real tensor itself."""
-        return OPERATORS.real(self)  # type: ignore[no-any-return]
-
-    @real.setter
-    def real(self, value: Any) -> None:
-        self.real.copy_(_as_operand(value, self))
-
-    @property
-    def imag(self) -> Tensor:
-        """The imaginary part of a complex tensor, as a view."""
-        return OPERATORS.imag(self)  # type: ignore[no-any-return]
-
-    @imag.setter
-    def imag(self, value: Any) -> None:
-        self.imag.copy_(_as_operand(value, self))
 
     def is_signed(self) -> bool:
         return self._spec.dtype.is_signed
@@ -361,9 +343,6 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         self._node, self._output_nr, self._requires_grad = None, 0, False
         return self
 
-    def is_same(self, other: Any) -> bool:
-        return self is other
-
     def _is_view(self) -> bool:
         return self._extra is not None and self._extra.base is not None
 
@@ -487,12 +466,6 @@ def wrap(storage: UntypedStorage, spec: Spec, offset: int) -> Tensor:
 
 
 registry.wrap = wrap
-
-
-def _as_operand(value: Any, like: Tensor) -> Any:
-    if isinstance(value, TensorBase):
-        return value
-    return OPERATORS.tensor(value, dtype=like._spec.dtype.to_real())
 
 
 from . import _tensor_methods  # noqa: E402 - adds methods to the class above

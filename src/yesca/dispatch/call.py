@@ -21,7 +21,7 @@ from ..runtime.plan import NUMBER, Plan, new_storage
 from ..runtime.plan import run as run_plan
 from ..runtime.program import Program, Ref
 from . import autocast, inplace
-from .state import STATE
+from .state import STATE, push_level
 
 PLAN_LIMIT = 1 << 14  # plans that a record keeps; then it starts anew
 NUMBERS = (int, float, complex)
@@ -48,7 +48,7 @@ def _through_levels(record: Record, values: tuple[Any, ...], target: Any) -> Any
     try:
         return level.call(record, values, target)
     finally:
-        STATE.levels.append(level)
+        push_level(level)  # the builtin path may have been told meanwhile that there is none
 
 
 def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:

@@ -53,11 +53,11 @@ class VmapLevel(Level):
 
     def inside(self, function: Callable[[], Any]) -> Any:
         """Run code that calls operators at this level."""
-        STATE.levels.append(self)
+        push_level(self)
         try:
             return function()
         finally:
-            STATE.levels.pop()
+            pop_level()
 
     def wrap(self, made: Any) -> Any:
         """Results with the batch in front, as examples."""
@@ -109,7 +109,7 @@ class VmapLevel(Level):
         try:
             made, out_dims = function.vmap(info, dims, *[lowered(a, self) for a in args])
         finally:
-            STATE.levels.append(self)
+            push_level(self)
         many = isinstance(made, tuple)
         outs = made if many else (made,)
         places = out_dims if isinstance(out_dims, tuple) else (out_dims,) * len(outs)
@@ -130,7 +130,7 @@ class VmapLevel(Level):
                           if isinstance(column[0], Tensor) else column[0]
                           for column in zip(*rows, strict=True)])
         finally:
-            STATE.levels.append(self)
+            push_level(self)
 
 
 class VmapInfo:

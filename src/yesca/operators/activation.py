@@ -50,6 +50,10 @@ def _or_inplace(name: str, parameters: str = "", defaults: str = "", doc: str = 
     call = f"self{', ' + plain if plain else ''}"
     body = eval(f"{source}: ops._{name}_({call}) if inplace else ops._{name}({call})")  # noqa: S307
     composite(f"{text}) -> Tensor", body, method=False, doc=doc)
+    rest = [p for p in parameters.split(", ") if "inplace" not in p]
+    write = eval(f"lambda ops, {call}: ops._{name}_({call})")  # noqa: S307
+    composite(f"{name}_({', '.join(['Tensor self', *rest])}) -> Tensor", write, method=False,
+              doc=f"{name} in place.")
 
 
 def _gelu(x: Expr, approximate: str) -> Expr:

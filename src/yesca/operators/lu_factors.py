@@ -59,7 +59,7 @@ def _from_left(ops: Any, lower: Any, x: Any) -> Any:
 
 
 library("linalg_lu_packed(Tensor A) -> (Tensor, Tensor, Tensor)", _lu, carriers=1,
-        node_name="LinalgLuFactorExBackward0", backward={"A": _lu_back})
+        node_name="LinalgLuFactorExBackward0", analytic=True, backward={"A": _lu_back})
 
 
 def _permutation(p: Any, pivots: Any, size: int, dtype: Any) -> None:

@@ -55,7 +55,7 @@ def _cofactors_back(ops: Any, grad: Any, A: Any, result: Any) -> Any:
 
 library("linalg_cofactors(Tensor A) -> Tensor",
         lambda p, A: p.host("cofactors", [A, *results(p, A, tuple(A.spec.shape[-2:]))]),
-        backward={"A": _cofactors_back})
+        analytic=True, backward={"A": _cofactors_back})
 
 
 def _slogdet(p: Any, A: Any) -> None:
@@ -141,7 +141,7 @@ def _matrix_exp_back(ops: Any, grad: Any, A: Any) -> Any:
 
 
 library("matrix_exp_parts(Tensor A) -> Tensor", _matrix_exp,
-        node_name="LinalgMatrixExpBackward0", backward={"A": _matrix_exp_back})
+        node_name="LinalgMatrixExpBackward0", analytic=True, backward={"A": _matrix_exp_back})
 
 
 def _matrix_exp_public(ops: Any, A: Any) -> Any:

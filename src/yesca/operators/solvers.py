@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.dtypes import FLOATING, SCALAR_NAMES, float32, int32, int64
+from ..core.dtypes import FLOATING, SCALAR_NAMES, int32, int64
 from ..core.numeric_limits import finfo
 from ..core.spec import spec
 from ..core.views import broadcast_shapes
@@ -46,7 +46,7 @@ def _solve_back(ops: Any, grads: Any, A: Any, result0: Any, A_spec: Any, B_spec:
 
 
 library("linalg_solve_parts(Tensor A, Tensor B) -> (Tensor, Tensor)", _solve, carriers=1,
-        node_name="LinalgSolveExBackward0", backward={("A", "B"): _solve_back})
+        node_name="LinalgSolveExBackward0", analytic=True, backward={("A", "B"): _solve_back})
 
 
 def _same_dtype(name: str, A: Any, B: Any) -> None:
@@ -118,7 +118,7 @@ def _triangular_back(ops: Any, grad: Any, A: Any, result: Any, A_spec: Any, B_sp
 
 
 library("triangular_parts(Tensor A, Tensor B, bool upper, bool unit) -> Tensor", _triangular,
-        node_name="LinalgSolveTriangularBackward0", backward={("A", "B"): _triangular_back})
+        node_name="LinalgSolveTriangularBackward0", analytic=True, backward={("A", "B"): _triangular_back})
 
 
 def _solve_triangular(ops: Any, A: Any, B: Any, upper: bool, left: bool, unitriangular: bool

@@ -9,7 +9,10 @@ from ...core.spec import Spec
 
 
 def array_at(address: int, seen: Spec) -> Any:
-    """An array of a spec's dtype, shape and strides, beginning at an address."""
+    """An array of a spec's dtype, shape and strides, beginning at an address.
+
+    Conjugated values are copied: results never are conjugated.
+    """
     import numpy as np
 
     kind = np.dtype(seen.dtype.name)
