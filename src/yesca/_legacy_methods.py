@@ -198,16 +198,7 @@ def _operand(name: str, value: Any) -> Any:
     return value
 
 
-# ---- other memory, other classes -------------------------------------------------------------
-
-def _as_subclass(self: Any, cls: type) -> Any:
-    """The same memory as an instance of a subclass; the tape goes on."""
-    if not isinstance(cls, type) or not issubclass(cls, TensorBase):
-        raise RuntimeError(f"cls must be a type that inherits from Tensor, but got {cls!r}")
-    made = OPERATORS.alias(self)
-    made.__class__ = cls
-    return made
-
+# ---- other memory ----------------------------------------------------------------------------
 
 def _pin_memory(self: Any, device: Any = None) -> Any:
     raise RuntimeError("Cannot access accelerator device when none is available: pin_memory() "
@@ -225,7 +216,7 @@ def _share_memory_(self: Any) -> Any:
     return self
 
 
-_FUNCTIONS = (_new, _resize, _resize_as, _apply_, _map_, _map2_, _as_subclass, _pin_memory,
+_FUNCTIONS = (_new, _resize, _resize_as, _apply_, _map_, _map2_, _pin_memory,
               _record_stream, _share_memory_)
 
 

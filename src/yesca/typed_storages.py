@@ -16,6 +16,7 @@ from .core.spec import spec
 from .core.storage import UntypedStorage
 from .core.tensor_base import TensorBase
 from .dispatch import creation
+from .dispatch.from_data import from_data
 
 
 @lives_in("torch.storage")
@@ -94,7 +95,7 @@ class TypedStorage:
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
         elements = self._elements()
         if isinstance(value, (list, tuple)):
-            value = creation.from_data(value, self.dtype, None, copy=True)
+            value = from_data(value, self.dtype, None, copy=True)
         elements[index] = value
 
     def __iter__(self) -> Iterator[Any]:
@@ -195,7 +196,7 @@ def _bytes_for(data: Any, dtype: DType, device: Any) -> UntypedStorage:
     if isinstance(data, (str, bytes)) or not (
             isinstance(data, TensorBase) or getattr(data, "__len__", None)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    made = creation.from_data(data, dtype, device, copy=True)
+    made = from_data(data, dtype, device, copy=True)
     return made._storage  # type: ignore[no-any-return]
 
 
