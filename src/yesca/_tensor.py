@@ -198,7 +198,9 @@ class Tensor(TensorBase, metaclass=TensorMeta):
         return self._storage
 
     def storage(self) -> Any:
-        return _access.typed_storage(self)
+        from .typed_storages import storage_of
+
+        return storage_of(self)
 
     def data_ptr(self) -> int:
         if not self._spec.numel:

@@ -270,7 +270,7 @@ def _set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = No
         self._storage, self._spec, self._offset = source._storage, source._spec, source._offset
         return self
     storage = creation.make(spec(self._spec.dtype, (0,)))._storage if source is None else \
-        getattr(source, "_untyped", source)
+        getattr(source, "_untyped_storage", source)
     shape = (storage._nbytes // self._spec.dtype.itemsize,) if size is None else tuple(size)
     if stride is None:
         stride = spec(self._spec.dtype, shape).strides
@@ -304,6 +304,7 @@ def install(cls: Any) -> None:
         setattr(cls, f"__{name}__", _bitwise(record_name))
         setattr(cls, f"__r{name}__", _bitwise(record_name, swap=True))
         setattr(cls, f"__i{name}__", _inplace(f"bitwise_{record_name}"))
+    cls.__rdiv__ = cls.__rtruediv__
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(cls, f"__{name}__", _compare(name))
     cls.__neg__, cls.__pos__, cls.__abs__ = _unary("neg"), _unary("positive"), _unary("abs")

@@ -144,6 +144,13 @@ def _cross_entropy(make):
             (make(3, 4), make(3, 4, low=0.1, high=0.4))]
 
 
+sample("float_power")(lambda make: [(make(3, 4, low=0.5), make(4)), (make(3, low=0.5), 2)])
+sample("polygamma")(lambda make: [(1, make(3, 4, low=0.5, high=4)), (2, make(3, low=0.5, high=4))])
+sample("mvlgamma")(lambda make: [(make(3, 4, low=2.5, high=5), 2)])
+sample("igamma", "igammac")(lambda make: [(make(3, 4, low=0.5, high=4),
+                                           make(3, 4, low=0.5, high=4))])
+
+
 # ---- indices ---------------------------------------------------------------------------------
 
 sample("embedding")(lambda make: [(make(5, 3), make.integers(2, 4))])
@@ -218,7 +225,7 @@ sample("bincount")(lambda make: [(make.integers(7),)])
 sample("equal", "allclose")(lambda make: [(make(3, 4), make(3, 4))])
 sample("t_copy", "trace")(lambda make: [(make(3, 4),)])
 sample("diag", "diagflat")(lambda make: [(make(3),), (make(3, 4),)])
-sample("threshold")(lambda make: [(make(3, 4), 0, 1)])
+sample("threshold", "threshold_")(lambda make: [(make(3, 4), 0, 1)])
 
 for _name, _arguments in (
     ("view_copy", ((2, 6),)), ("expand_copy", ((2, 3, 4),)), ("permute_copy", ((1, 0),)),

@@ -203,6 +203,8 @@ def _fill_program(p: Any, self: Any, mask: Any, value: Any) -> None:
     shape = broadcast_shapes(self.spec.shape, mask.spec.shape)
     out = p.result(spec(dtype, shape, None, p.device))
     operands = [self, mask, *([value] if p.is_ref(value) else [])]
+    if p.is_ref(value) and value.spec.dtype.is_complex and not dtype.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
     if not p.is_ref(value):
         p.check_fits(value, dtype)
 

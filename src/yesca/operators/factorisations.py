@@ -10,31 +10,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import complex64, complex128, float32, float64, int32
+from ..core.dtypes import complex64, complex128, float32, float64, int32, promote
 from ..core.spec import spec
 from .kinds import composite, rows
 from .matrices import (
-    check_floating, check_kernel, check_matrix, check_square, h, raise_where, t,
+    check_floating, check_kernel, check_matrix, check_square, h, mirrored, raise_where,
 )
 
 
-def library(text: str, program: Any, backward: Any = None, analytic: bool = False, **options: Any
-            ) -> Any:
-    """A record whose numbers a function of `runtime.library` makes, from real or complex arrays.
-
-    analytic: the formulas are those of real numbers and see conjugates of complex operands (see
-    `record`); others are written with adjoints.
-    """
-    return rows(text, program, kind="library", method=False, takes="bifc", backward=backward,
-                holomorphic=analytic, **options)
-
-
-def hermitian(ops: Any, x: Any) -> Any:
-    """A matrix whose lower triangle is x's and whose upper is its adjoint's; a real diagonal."""
-    if not x.dtype.is_complex:
-        return ops.add(ops.tril(x), t(ops, ops.tril(x, -1)))
-    twice = ops.add(ops.tril(x), ops.tril(x, -1))
-    return ops.mul(ops.add(twice, h(ops, twice)), 0.5)
+def library(text: str, program: Any, **options: Any) -> Any:
+    """A record whose numbers a function of `runtime.library` makes."""
+    return rows(text, program, kind="library", method=False, holomorphic=False,
+                **{"takes": "bifc", **options})
 
 
 def results(p: Any, a: Any, *shapes: tuple[int, ...], dtype: Any = None) -> list[Any]:
@@ -68,7 +55,7 @@ def _qr(p: Any, A: Any, mode: str) -> None:
 
 
 def _qr_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, mode: str) -> Any:
-    """With M = R gR^T - gQ^T Q: gA = (gQ + Q copyltu(M)) R^-T for tall matrices."""
+    """With M = R gR^H - gQ^H Q: gA = (gQ + Q copyltu(M)) R^-H for tall matrices."""
     if mode == "r":
         raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when "
                            "mode='r'. Please use linalg.qr(A, mode='reduced') if you are going "
@@ -99,7 +86,7 @@ def _tall_qr_back(ops: Any, grad_q: Any, grad_r: Any, q: Any, r: Any) -> Any:
     if grad_q is not None:
         inner = ops.matmul(h(ops, grad_q), q)
         middle = ops.neg(inner) if middle is None else ops.sub(middle, inner)
-    made = ops.matmul(q, hermitian(ops, middle))
+    made = ops.matmul(q, mirrored(ops, middle))
     if grad_q is not None:
         made = ops.add(grad_q, made)
     return ops.linalg_solve_triangular(h(ops, r), made, upper=False, left=False)
@@ -159,7 +146,7 @@ def _gaps(ops: Any, values: Any) -> Any:
 
 
 def _svd_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, result2: Any) -> Any:
-    """U ((skew(U^T gU) / E) S + S (skew(V^T gV) / E) + gS) V^T, E[i, j] = S[j]^2 - S[i]^2, and
+    """U ((skew(U^H gU) / E) S + S (skew(V^H gV) / E) + gS) V^H, E[i, j] = S[j]^2 - S[i]^2, and
     what leaves the spans of U and V."""
     grad_u, grad_s, grad_vh = grads
     m, n = A.shape[-2:]
@@ -169,27 +156,36 @@ def _svd_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, result2:
     gaps = None if grad_u is None and grad_vh is None else _gaps(ops, ops.mul(s, s))
     middle = None if grad_s is None else ops.diag_embed(grad_s)
     outside = None
-    if grad_u is not None and grad_vh is not None and A.dtype.is_complex:
-        turned = ops.imag(ops.diagonal(ops.matmul(h(ops, u), ops.narrow(grad_u, -1, 0, k)), 0, -2,
-                                       -1))  # phases of U and V belong together
-        middle = _plus(ops, middle, ops.diag_embed(ops.mul(ops.div(turned, s), 1j)))
     if grad_u is not None:
         grad_u = ops.narrow(grad_u, -1, 0, k)
         own = ops.matmul(h(ops, u), grad_u)
-        middle = _plus(ops, middle, ops.mul(ops.div(_skew(ops, own), gaps), across))
+        turned = _skew(ops, own)
+        if turned.dtype.is_complex:  # its diagonal is imaginary: the phases, which U and V share
+            phases = ops.diagonal(turned, 0, -2, -1)
+            turned = ops.sub(turned, ops.diag_embed(phases))
+            middle = _plus(ops, middle, ops.diag_embed(ops.div(phases, ops.mul(s, 2))))
+        middle = _plus(ops, middle, ops.mul(ops.div(turned, gaps), across))
         if m > k:
             lost = ops.div(ops.sub(grad_u, ops.matmul(u, own)), across)
             outside = ops.matmul(lost, vh)
     if grad_vh is not None:
         grad_vh = ops.narrow(grad_vh, -2, 0, k)
         own = ops.matmul(vh, h(ops, grad_vh))
-        middle = _plus(ops, middle, ops.mul(ops.div(_skew(ops, own), gaps), down))
+        turned = _skew(ops, own)
+        if turned.dtype.is_complex:
+            turned = ops.sub(turned, ops.diag_embed(ops.diagonal(turned, 0, -2, -1)))
+        middle = _plus(ops, middle, ops.mul(ops.div(turned, gaps), down))
         if n > k:
             lost = ops.div(ops.sub(grad_vh, ops.matmul(h(ops, own), vh)), down)
             outside = _plus(ops, outside, ops.matmul(u, lost))
-    if middle.dtype is not u.dtype:
-        middle = ops.to_dtype(middle, u.dtype)
-    return _plus(ops, outside, ops.matmul(ops.matmul(u, middle), vh))
+    return _plus(ops, outside, ops.matmul(_matmul(ops, u, middle), vh))
+
+
+def _matmul(ops: Any, a: Any, b: Any) -> Any:
+    """A product in which one side may be complex."""
+    dtype = promote(a.dtype, b.dtype)
+    a, b = (x if x.dtype is dtype else ops.to_dtype(x, dtype) for x in (a, b))
+    return ops.matmul(a, b)
 
 
 def _plus(ops: Any, a: Any, b: Any) -> Any:
@@ -224,7 +220,7 @@ def _svd_former(ops: Any, self: Any, some: bool, compute_uv: bool) -> Any:
         return ops.named("svd", (ops.zeros((*batch, m, m), **options), values,
                                  ops.zeros((*batch, n, n), **options)))
     u, s, vh = ops.linalg_svd_parts(self, not some)
-    return ops.named("svd", (u, s, t(ops, vh)))
+    return ops.named("svd", (u, s, h(ops, vh)))
 
 
 composite("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor, Tensor, Tensor)",
@@ -274,13 +270,13 @@ def _eigh(p: Any, A: Any, UPLO: str) -> None:
 
 
 def _eigh_back(ops: Any, grads: Any, result0: Any, result1: Any) -> Any:
-    """V (gL + (V^T gV) / E) V^T, E[i, j] = L[j] - L[i], the diagonal left out."""
+    """V (gL + (V^H gV) / E) V^H, E[i, j] = L[j] - L[i], the diagonal left out."""
     grad_values, grad_vectors = grads
     middle = None if grad_values is None else ops.diag_embed(grad_values)
     if grad_vectors is not None:
         own = ops.div(ops.matmul(h(ops, result1), grad_vectors), _gaps(ops, result0))
         middle = _plus(ops, middle, ops.add(ops.tril(own, -1), ops.triu(own, 1)))
-    return ops.matmul(ops.matmul(result1, middle), h(ops, result1))
+    return ops.matmul(_matmul(ops, result1, middle), h(ops, result1))
 
 
 library("linalg_eigh_parts(Tensor A, str UPLO) -> (Tensor, Tensor)", _eigh,
@@ -323,14 +319,14 @@ def _eig(vectors: bool) -> Any:
 
 
 def _eig_back(ops: Any, grads: Any, A_spec: Any, result0: Any, result1: Any) -> Any:
-    """V^-H (gL + (V^H gV - V^H V Re(diag V^H gV)) / E^*) V^H, E[i, j] = L[j] - L[i]."""
+    """V^-H (gL + (V^H gV - V^H V Re(diag(V^H gV))) / conj(E)) V^H for columns of length 1."""
     grad_values, grad_vectors = grads
     turned = h(ops, result1)
     middle = None if grad_values is None else ops.diag_embed(grad_values)
     if grad_vectors is not None:
         own = ops.matmul(turned, grad_vectors)
-        along = ops.unsqueeze(ops.real(ops.diagonal(own, 0, -2, -1)), -2)
-        own = ops.sub(own, ops.mul(ops.matmul(turned, result1), along))
+        lengths = ops.real(ops.diagonal(own, 0, -2, -1))
+        own = ops.sub(own, ops.mul(ops.matmul(turned, result1), ops.unsqueeze(lengths, -2)))
         own = ops.div(own, ops.conj(_gaps(ops, result0)))
         middle = _plus(ops, middle, ops.add(ops.tril(own, -1), ops.triu(own, 1)))
     made = ops.linalg_solve(turned, ops.matmul(middle, turned))
@@ -338,8 +334,9 @@ def _eig_back(ops: Any, grads: Any, A_spec: Any, result0: Any, result1: Any) -> 
 
 
 def _eigvals_back(ops: Any, grad: Any, A: Any) -> Any:
-    values, vectors = ops.linalg_eig_parts(A)
-    return _eig_back(ops, (grad, None), A._spec, values, vectors)
+    vectors = h(ops, ops.linalg_eig_parts(A)[1])
+    made = ops.linalg_solve(vectors, ops.mul(ops.unsqueeze(grad, -1), vectors))
+    return made if A.dtype.is_complex else ops.real(made)
 
 
 library("linalg_eig_parts(Tensor A) -> (Tensor, Tensor)", _eig(True),
@@ -364,10 +361,10 @@ def _cholesky(p: Any, A: Any, upper: bool) -> None:
 
 
 def _cholesky_back(ops: Any, grads: Any, result0: Any, upper: bool) -> Any:
-    """L^-T phi(L^T gL) L^-1, made symmetric; phi: lower triangle, half of the diagonal."""
+    """L^-H phi(L^H gL) L^-1, made hermitian; phi: lower triangle, half of the diagonal."""
     grad, factor = (h(ops, grads[0]), h(ops, result0)) if upper else (grads[0], result0)
     inner = ops.matmul(h(ops, factor), grad)
-    both = hermitian(ops, inner)  # 2 * the symmetric part of phi
+    both = mirrored(ops, inner)  # 2 * hermitian part of phi
     made = ops.linalg_solve_triangular(h(ops, factor), both, upper=True)
     made = ops.linalg_solve_triangular(factor, made, upper=False, left=False)
     return ops.mul(made, 0.5)

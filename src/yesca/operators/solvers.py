@@ -17,7 +17,7 @@ from .factorisations import library, real_of, results
 from .kinds import composite
 from .matrices import (
     Seen, check_floating, check_kernel, check_matrix, check_precision, check_square, h, raise_where,
-    t,
+    real_part, t,
 )
 
 
@@ -39,14 +39,14 @@ def _solve(p: Any, A: Any, B: Any) -> None:
 
 
 def _solve_back(ops: Any, grads: Any, A: Any, result0: Any, A_spec: Any, B_spec: Any) -> Any:
-    """gB = A^-T gX, gA = -gB X^T."""
-    right = ops.linalg_solve_parts(t(ops, A), grads[0])[0]
-    left = ops.neg(ops.matmul(right, t(ops, result0)))
+    """gB = A^-H gX, gA = -gB X^H."""
+    right = ops.linalg_solve_parts(h(ops, A), grads[0])[0]
+    left = ops.neg(ops.matmul(right, h(ops, result0)))
     return _fit(ops, left, A_spec), _fit(ops, right, B_spec)
 
 
 library("linalg_solve_parts(Tensor A, Tensor B) -> (Tensor, Tensor)", _solve, carriers=1,
-        node_name="LinalgSolveExBackward0", analytic=True, backward={("A", "B"): _solve_back})
+        node_name="LinalgSolveExBackward0", backward={("A", "B"): _solve_back})
 
 
 def _same_dtype(name: str, A: Any, B: Any) -> None:
@@ -111,15 +111,14 @@ def _triangular(p: Any, A: Any, B: Any, upper: bool, unit: bool) -> None:
 def _triangular_back(ops: Any, grad: Any, A: Any, result: Any, A_spec: Any, B_spec: Any,
                      upper: bool, unit: bool) -> Any:
     """As for a full matrix, of which only one triangle counts."""
-    right = ops.triangular_parts(t(ops, A), grad, not upper, unit)
-    left = ops.neg(ops.matmul(right, t(ops, result)))
+    right = ops.triangular_parts(h(ops, A), grad, not upper, unit)
+    left = ops.neg(ops.matmul(right, h(ops, result)))
     left = ops.triu(left, int(unit)) if upper else ops.tril(left, -int(unit))
     return _fit(ops, left, A_spec), _fit(ops, right, B_spec)
 
 
 library("triangular_parts(Tensor A, Tensor B, bool upper, bool unit) -> Tensor", _triangular,
-        node_name="LinalgSolveTriangularBackward0", analytic=True,
-        backward={("A", "B"): _triangular_back})
+        node_name="LinalgSolveTriangularBackward0", backward={("A", "B"): _triangular_back})
 
 
 def _solve_triangular(ops: Any, A: Any, B: Any, upper: bool, left: bool, unitriangular: bool
@@ -164,7 +163,7 @@ def _cholesky_parts(p: Any, self: Any, factor: Any, upper: bool) -> None:
 
 def _cholesky_back(ops: Any, grad: Any, factor: Any, result: Any, self_spec: Any,
                    factor_spec: Any, upper: bool) -> Any:
-    """gA = -gB X^T for A = L L^T, so that gL = (gA + gA^T) L."""
+    """gA = -gB X^H for A = L L^H, so that gL = (gA + gA^H) L."""
     right = ops.cholesky_solve_parts(grad, factor, upper)
     inner = ops.matmul(right, h(ops, result))
     both = ops.neg(ops.add(inner, h(ops, inner)))
@@ -211,11 +210,11 @@ def _lu_solve(ops: Any, LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool)
         raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the "
                            "dimension of the matrix")
     if not left:  # X A = B: A^H X^H = B^H
-        return ops.adjoint(_lu_solve(ops, LU, pivots, ops.adjoint(B), True, not adjoint))
+        return h(ops, _lu_solve(ops, LU, pivots, h(ops, B), True, not adjoint))
     order = ops.lu_permutation(pivots, LU.shape[-1], LU.dtype)
-    if adjoint:  # A^H = U^H L^H P^H
-        half = ops.triangular_parts(ops.adjoint(LU), B, False, False)
-        return ops.matmul(order, ops.triangular_parts(ops.adjoint(LU), half, True, True))
+    if adjoint:  # A^H = U^H L^H P^T
+        half = ops.triangular_parts(h(ops, LU), B, False, False)
+        return ops.matmul(order, ops.triangular_parts(h(ops, LU), half, True, True))
     half = ops.triangular_parts(LU, ops.matmul(t(ops, order), B), False, True)
     return ops.triangular_parts(LU, half, True, False)
 
@@ -241,8 +240,8 @@ def _inv(p: Any, A: Any) -> None:
 
 library("linalg_inv_parts(Tensor A) -> (Tensor, Tensor)", _inv, carriers=1,
         node_name="LinalgInvExBackward0",
-        analytic=True, backward={"A": lambda ops, grads, result0: ops.neg(ops.matmul(
-            t(ops, result0), ops.matmul(grads[0], t(ops, result0))))})
+        backward={"A": lambda ops, grads, result0: ops.neg(ops.matmul(
+            h(ops, result0), ops.matmul(grads[0], h(ops, result0))))})
 
 
 def _inv_ex(ops: Any, A: Any, check_errors: bool) -> Any:
@@ -270,7 +269,7 @@ def _pinv(p: Any, A: Any, atol: Any, rtol: Any, hermitian: bool) -> None:
 
 
 def pinv_back(ops: Any, grad: Any, A: Any, result: Any) -> Any:
-    """-P^T gP P^T + (I - A P) gP^T P P^T + P^T P gP^T (I - P A), for a constant rank."""
+    """-P^H gP P^H + (I - A P) gP^H P P^H + P^H P gP^H (I - P A), for a constant rank."""
     turned, back = h(ops, result), h(ops, grad)
     made = ops.neg(ops.matmul(turned, ops.matmul(grad, turned)))
     first = ops.matmul(ops.matmul(back, result), turned)  # (m, n)
@@ -375,15 +374,13 @@ def _lstsq_results(ops: Any, A: Any, B: Any, vector: bool, driver: str, made: An
                    values: Any) -> Any:
     m, n = A.shape[-2:]
     empty = ops.empty(0, dtype=values.dtype, device=A.device)
-    # As differentiable as the solution.
-    residuals = ops.real(ops.narrow(ops.reshape(made, (-1,)), 0, 0, 0))
+    residuals = ops.narrow(ops.reshape(real_part(ops, made), (-1,)), 0, 0, 0)  # on the tape
     full = driver != "gelsy" and rank.numel() and (
         driver == "gels" or bool(ops.all(ops.eq(rank, n))))
     if m > n and full:
         apart = ops.sub(ops.matmul(A, made), B)
-        if apart.dtype.is_complex:
-            apart = ops.abs(apart)
-        residuals = ops.sum(ops.mul(apart, apart), (-2,))
+        size = ops.abs(apart)
+        residuals = ops.sum(ops.mul(size, size), (-2,))
     rank = ops.empty(0, dtype=int64, device=A.device) if driver == "gels" else rank
     return ops.named("linalg_lstsq", (
         ops.squeeze(made, -1) if vector else made, residuals, rank,
