@@ -17,7 +17,7 @@ from .core.dtypes import (
 from .core.spec import Spec, spec
 from .core.storage import EXPORTED, UntypedStorage
 from .core.tensor_base import TensorBase
-from .dispatch import creation
+from .dispatch import creation, from_data
 from .dispatch.call import OPERATORS
 from .dispatch.state import HOOKED_LEAVES, STATE
 
@@ -48,7 +48,7 @@ def construct(cls: type, args: tuple[Any, ...], device: Any) -> Any:
         return args[0].detach()  # type: ignore[attr-defined]
     if len(args) == 1 and type(args[0]).__name__ == "Size":
         return creation.empty(*args[0], dtype=dtype, device=device)
-    return creation.from_data(args[0], dtype, device, copy=True)
+    return from_data.from_data(args[0], dtype, device, copy=True)
 
 
 def is_contiguous(base: Spec, memory_format: Any) -> bool:

@@ -360,9 +360,6 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         self._node, self._output_nr, self._requires_grad = None, 0, False
         return self
 
-    def is_same(self, other: Any) -> bool:
-        return self is other
-
     def _is_view(self) -> bool:
         return self._extra is not None and self._extra.base is not None
 

@@ -83,14 +83,14 @@ class CopySlices(OwnNode):
         if not OPERATORS.is_like(grad, base):
             grad = OPERATORS.copy_like(grad, tuple(base.shape), tuple(base.strides))
         grad = _to_view(grad, spec, base)
-        part = OPERATORS.as_strided_view(grad, size, stride, offset)
+        part = OPERATORS.as_strided(grad, size, stride, grad._offset + offset)
         inside = list(self._inner.apply([OPERATORS.clone(part)]))
         own = inside.pop(self._position)
         if self._edges[0] is None:
             return [None, *inside]
         if own is None:
             own = OPERATORS.zeros_like(part)
-        made = OPERATORS.as_strided_scatter(grad, own, size, stride, offset)
+        made = OPERATORS.strided_scatter(grad, own, size, stride, offset)
         return [_to_base(made, spec, base), *inside]
 
 
@@ -137,7 +137,7 @@ def rebase(target: Any, node: Node, port: int = 0, position: int = 0) -> None:
     base = extra.base if extra is not None else None
     if base is None:
         if extra is not None and extra.retain:
-            _move_retained(target, node, port)
+            move_retained(target, node, port)
         target._node, target._output_nr, target._requires_grad = node, port, True
         return
     joined = base._requires_grad
@@ -153,7 +153,7 @@ def rebase(target: Any, node: Node, port: int = 0, position: int = 0) -> None:
     regenerate(target)
 
 
-def _move_retained(target: Any, node: Node, port: int) -> None:
+def move_retained(target: Any, node: Node, port: int) -> None:
     """`retain_grad` speaks of the tensor, so it goes along to the new node."""
     reference = target._node.extra.retained.pop(target._output_nr)
     retained = node.extra.retained

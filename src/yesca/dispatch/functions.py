@@ -11,7 +11,9 @@ from ..operators import families
 from ..operators.record import ALIASES, RECORDS, Record
 from ..operators.schema import binder
 from . import call as calls
-from . import creation, drawing, foreach, listed, overloads, protocol
+from . import (
+    creation, drawing, foreach, from_data, listed, overloads, protocol, questions, sequences,
+)  # fmt: skip
 
 
 class MemoryFormat:
@@ -33,9 +35,10 @@ MemoryFormat.__name__ = MemoryFormat.__qualname__ = "memory_format"
 MemoryFormat.__module__ = "torch"
 #: Functions that are no records.
 TABLES: list[dict[str, Callable[..., Any]]] = [
-    creation.FUNCTIONS, overloads.FUNCTIONS, foreach.FUNCTIONS, listed.FUNCTIONS,
-    drawing.FUNCTIONS]
-METHODS: dict[str, Callable[..., Any]] = {**overloads.METHODS, **drawing.METHODS}
+    creation.FUNCTIONS, from_data.FUNCTIONS, sequences.FUNCTIONS, questions.FUNCTIONS,
+    overloads.FUNCTIONS, foreach.FUNCTIONS, listed.FUNCTIONS, drawing.FUNCTIONS]
+METHODS: dict[str, Callable[..., Any]] = {
+    **questions.METHODS, **overloads.METHODS, **drawing.METHODS}
 MEMORY_FORMATS = {n: MemoryFormat(n) for n in (
     "preserve_format", "contiguous_format", "channels_last", "channels_last_3d")}
 
@@ -86,6 +89,8 @@ def method(name: str) -> Callable[..., Any] | None:
     """The method of an operator (or its in-place form)."""
     if name in METHODS:
         return METHODS[name]
+    if name.startswith("_") and name not in RECORDS:
+        return None  # no private operator is a method: a probe loads no families
     found = record(name)
     if found is not None:
         return _plain(found, method=True) if found.method else None

@@ -59,6 +59,8 @@ TYPES = {
                  "cummax", "cummin")
 }
 TYPES.update((name, named_result(name, fields)) for name, fields in DECOMPOSITIONS.items())
+TYPES["aminmax"] = named_result("aminmax", ("min", "max"))
+TYPES["frexp"] = named_result("frexp", ("mantissa", "exponent"))
 TYPES["histogram"] = named_result("histogram", ("hist", "bin_edges"))
 
 
@@ -76,7 +78,7 @@ def _extreme(name: str) -> Any:
             other, args = args[0], args[1:]
         elif args:
             dim, args = args[0], args[1:]
-        keepdim = args[0] if args else kwargs.pop("keepdim", False)
+        keepdim = args[0] if args else kwargs.pop("keepdim", kwargs.pop("keepdims", False))
         if kwargs:
             raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(kwargs))!r}")
         if other is not None:
@@ -188,4 +190,18 @@ for _name in ("is_complex", "is_conj", "is_neg", "is_floating_point", "is_signed
 
 
 #: Methods that one schema cannot say.
-METHODS = {"view": view}
+def _polygamma(self: Any, n: int) -> Any:
+    """The n-th derivative of digamma."""
+    from .call import OPERATORS
+
+    return OPERATORS.polygamma(n, self)
+
+
+def _polygamma_(self: Any, n: int) -> Any:
+    """The n-th derivative of digamma, in place."""
+    from .call import OPERATORS
+
+    return OPERATORS.copy_(self, OPERATORS.polygamma(n, self))
+
+
+METHODS = {"view": view, "polygamma": _polygamma, "polygamma_": _polygamma_}

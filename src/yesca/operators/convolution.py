@@ -314,8 +314,8 @@ def _transposed(rank: int) -> Any:
              output_padding: Any, groups: int, dilation: Any) -> Any:
         x, batched = _batched(ops, name, input, weight, rank)
         made = _convolved(
-            ops, x, weight, bias, _numbers("stride", stride, rank), _numbers("padding", padding, rank),
-            _numbers("dilation", dilation, rank), True,
+            ops, x, weight, bias, _numbers("stride", stride, rank),
+            _numbers("padding", padding, rank), _numbers("dilation", dilation, rank), True,
             _numbers("output_padding", output_padding, rank), groups)
         return made if batched else ops.squeeze(made, 0)
     return conv

@@ -76,12 +76,12 @@ def _shared(ops: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool
     return ops.select_where(mask, ops.div(spread(ops, grad, shape, dim, keepdim), count), 0.0)
 
 
-_all_values = reduction("max_all(Tensor self) -> Tensor", "max", dtype="same", kernel="max_all", method=False,
-                        node_name="MaxBackward1",
+_all_values = reduction("max_all(Tensor self) -> Tensor", "max", dtype="same", kernel="max_all",
+                        method=False, node_name="MaxBackward1",
                         backward={"self": lambda ops, grad, self, result:
                                   _shared(ops, grad, self, result, None, False)})
-_all_least = reduction("min_all(Tensor self) -> Tensor", "min", dtype="same", kernel="min_all", method=False,
-                       node_name="MinBackward1",
+_all_least = reduction("min_all(Tensor self) -> Tensor", "min", dtype="same", kernel="min_all",
+                       method=False, node_name="MinBackward1",
                        backward={"self": lambda ops, grad, self, result:
                                  _shared(ops, grad, self, result, None, False)})
 any_ = reduction("any(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "any",

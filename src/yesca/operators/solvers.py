@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.dtypes import FLOATING, SCALAR_NAMES, float32, int32, int64
+from ..core.dtypes import FLOATING, SCALAR_NAMES, int32, int64
 from ..core.numeric_limits import finfo
 from ..core.spec import spec
 from ..core.views import broadcast_shapes

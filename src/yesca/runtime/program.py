@@ -450,14 +450,14 @@ class Program:
 
     def host(self, name: str, refs: Sequence[Ref], numbers: Sequence[int] = (),
              **options: Any) -> None:
-        """A function of `runtime.library.lapack` on arrays over `refs`, after all launches.
+        """A function of `runtime.library` on arrays over `refs`, after all launches.
 
         numbers: positions of the call's run-time numbers that follow the arrays.
         """
         if self.device is not META:
-            from .library import lapack
+            from . import library
 
-            function = partial(getattr(lapack, name), **options)
+            function = partial(library.host_function(name), **options)
             places = tuple((r.slot, r.beyond * r.spec.dtype.itemsize, r.spec) for r in refs)
             self._host.append(HostStep(function, places, tuple(self.ordinal(k) for k in numbers),
                                        name))
