@@ -193,6 +193,24 @@ def as_subclass(tensor: Any, cls: type) -> Any:
 
 # ---- hooks and gradients ---------------------------------------------------------------------
 
+def require_gradient(tensor: Any, wanted: bool) -> None:
+    """Set a leaf's flag."""
+    if not tensor.is_leaf:
+        if not wanted:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach().")
+        return
+    dtype = tensor._spec.dtype
+    if wanted and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    if wanted and tensor._counter is None and not STATE.inference:
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside "
+                           "InferenceMode is not allowed.")
+    tensor._requires_grad = bool(wanted)
+
+
 def register_hook(tensor: Any, hook: Callable[[Any], Any]) -> Any:
     """Hooks of a leaf live with it, those of a result with its node."""
     if not tensor.requires_grad:

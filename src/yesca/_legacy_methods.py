@@ -63,56 +63,6 @@ def _sizes(args: tuple[Any, ...]) -> tuple[int, ...]:
     return args
 
 
-def legacy_new(dtype: DType, args: tuple[Any, ...]) -> Any:
-    """A tensor from the arguments of a legacy constructor.
-
-    Nothing gives an empty tensor; sizes (or one `Size`) an uninitialised one; a tensor of this
-    dtype itself, as an alias; a storage a tensor over it; any other sequence its elements.
-    """
-    if not args:
-        return OPERATORS.empty((0,), dtype=dtype)
-    first = args[0]
-    if isinstance(first, int) and not isinstance(first, bool):
-        return OPERATORS.empty(_sizes(args), dtype=dtype)
-    if len(args) > 1:
-        raise TypeError(f"new() takes sizes or one sequence, but got {len(args)} arguments")
-    if type(first).__name__ == "Size":
-        return OPERATORS.empty(tuple(first), dtype=dtype)
-    if isinstance(first, TensorBase):
-        own = first._spec
-        if own.dtype is not dtype or own.device != CPU:
-            raise TypeError(
-                f"expected a tensor of {dtype} on cpu (got {own.dtype} on {own.device}); "
-                f"use .to({dtype})"
-            )
-        return OPERATORS.detach(first)
-    if isinstance(first, UntypedStorage):
-        return OPERATORS.empty((0,), dtype=dtype).set_(first)
-    if isinstance(first, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{type(first).__name__}'")
-    try:
-        len(first)
-    except TypeError:
-        raise TypeError(
-            f"new(): data must be a sequence (got {type(first).__name__})"
-        ) from None
-    return OPERATORS.tensor(list(first) if isinstance(first, range) else first, dtype=dtype)
-
-
-def _sizes(args: tuple[Any, ...]) -> tuple[int, ...]:
-    for place, size in enumerate(args, start=1):
-        if not isinstance(size, int):
-            raise TypeError(
-                f"new(): argument 'size' failed to unpack the object at pos {place} with error "
-                f'"type must be tuple of ints,but got {type(size).__name__}"'
-            )
-        if size < 0:
-            raise RuntimeError(
-                f"Trying to create tensor with negative dimension {size}: {list(args)}"
-            )
-    return args
-
-
 def _new(self: Any, *args: Any, size: Any = None, device: Any = None) -> Any:
     """A tensor of this one's dtype: from sizes (uninitialised), a sequence, or an alias.
 

@@ -229,20 +229,7 @@ class Tensor(TensorBase, metaclass=TensorMeta):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Make this leaf collect gradients (or stop it)."""
-        if not self.is_leaf:
-            if not requires_grad:
-                raise RuntimeError(
-                    "you can only change requires_grad flags of leaf variables. If you want to "
-                    "use a computed variable in a subgraph that doesn't require differentiation "
-                    "use var_no_grad = var.detach().")
-            return self
-        dtype = self._spec.dtype
-        if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if requires_grad and self._counter is None and not STATE.inference:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside "
-                               "InferenceMode is not allowed.")
-        self._requires_grad = bool(requires_grad)
+        _access.require_gradient(self, requires_grad)
         return self
 
     @property
@@ -321,8 +308,7 @@ class Tensor(TensorBase, metaclass=TensorMeta):
 
     @property
     def data(self) -> Tensor:
-        made = wrap(self._storage, self._spec, self._offset)
-        return made
+        return wrap(self._storage, self._spec, self._offset)
 
     @data.setter
     def data(self, value: Tensor) -> None:

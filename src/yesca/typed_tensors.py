@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from ._legacy_methods import legacy_new
 from .base.naming import lives_in, public_module
 from .core import dtypes
 from .core.devices import Device
