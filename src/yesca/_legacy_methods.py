@@ -7,9 +7,60 @@ from collections.abc import Callable
 from typing import Any
 
 from .core.devices import CPU
+from .core.dtypes import DType
+from .core.storage import UntypedStorage
 from .core.tensor_base import TensorBase
 from .dispatch import inplace
 from .dispatch.call import OPERATORS
+from .typed_storages import TypedStorage, storage_type
+
+
+def legacy_new(dtype: DType, args: tuple[Any, ...]) -> Any:
+    """A tensor from the arguments of a legacy constructor.
+
+    Nothing gives an empty tensor; sizes (or one `Size`) an uninitialised one; a tensor of this
+    dtype itself, as an alias; a storage a tensor over it; any other sequence its elements.
+    """
+    if not args:
+        return OPERATORS.empty((0,), dtype=dtype)
+    first = args[0]
+    if isinstance(first, int) and not isinstance(first, bool):
+        return OPERATORS.empty(_sizes(args), dtype=dtype)
+    if len(args) > 1:
+        raise TypeError(f"new() takes sizes or one sequence, but got {len(args)} arguments")
+    if type(first).__name__ == "Size":
+        return OPERATORS.empty(tuple(first), dtype=dtype)
+    if isinstance(first, TensorBase):
+        own = first._spec
+        if own.dtype is not dtype or own.device is not CPU:
+            raise TypeError(f"expected a tensor of {dtype} on cpu (got {own.dtype} on "
+                            f"{own.device}); use .to({dtype})")
+        return first.detach()  # type: ignore[attr-defined]
+    if isinstance(first, (UntypedStorage, TypedStorage)):
+        return OPERATORS.empty((0,), dtype=dtype).set_(first)
+    if isinstance(first, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(first).__name__}'")
+    try:
+        len(first)
+    except TypeError:
+        raise TypeError(
+            f"new(): data must be a sequence (got {type(first).__name__})"
+        ) from None
+    return OPERATORS.tensor(list(first) if isinstance(first, range) else first, dtype=dtype)
+
+
+def _sizes(args: tuple[Any, ...]) -> tuple[int, ...]:
+    for place, size in enumerate(args, start=1):
+        if not isinstance(size, int):
+            raise TypeError(
+                f"new(): argument 'size' failed to unpack the object at pos {place} with error "
+                f'"type must be tuple of ints,but got {type(size).__name__}"'
+            )
+        if size < 0:
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {size}: {list(args)}"
+            )
+    return args
 
 
 def _new(self: Any, *args: Any, size: Any = None, device: Any = None) -> Any:
@@ -19,8 +70,6 @@ def _new(self: Any, *args: Any, size: Any = None, device: Any = None) -> Any:
     >>> torch.ones(2, dtype=torch.float64).new([1, 2])
     tensor([1., 2.], dtype=torch.float64)
     """
-    from .typed_tensors import legacy_new
-
     if size is not None:
         args = tuple(size)
     made = legacy_new(self._spec.dtype, args)
@@ -99,16 +148,7 @@ def _operand(name: str, value: Any) -> Any:
     return value
 
 
-# ---- other memory, other classes -------------------------------------------------------------
-
-def _as_subclass(self: Any, cls: type) -> Any:
-    """The same memory as an instance of a subclass; the tape goes on."""
-    if not isinstance(cls, type) or not issubclass(cls, TensorBase):
-        raise RuntimeError(f"cls must be a type that inherits from Tensor, but got {cls!r}")
-    made = OPERATORS.alias(self)
-    made.__class__ = cls
-    return made
-
+# ---- other memory ----------------------------------------------------------------------------
 
 def _pin_memory(self: Any, device: Any = None) -> Any:
     raise RuntimeError("Cannot access accelerator device when none is available: pin_memory() "
@@ -126,7 +166,7 @@ def _share_memory_(self: Any) -> Any:
     return self
 
 
-_FUNCTIONS = (_new, _resize, _resize_as, _apply_, _map_, _map2_, _as_subclass, _pin_memory,
+_FUNCTIONS = (_new, _resize, _resize_as, _apply_, _map_, _map2_, _pin_memory,
               _record_stream, _share_memory_)
 
 
@@ -136,6 +176,7 @@ def install(cls: Any) -> None:
         name = function.__name__.removeprefix("_")
         function.__name__ = function.__qualname__ = name
         setattr(cls, name, function)
+    cls.storage_type = storage_type
 
 
-__all__ = ["install"]
+__all__ = ["install", "legacy_new"]

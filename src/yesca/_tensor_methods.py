@@ -208,6 +208,19 @@ def _last_two(self: Any) -> Any:
     return OPERATORS.transpose(self, -2, -1)
 
 
+def _part(name: str, doc: str) -> property:
+    """`z.real` and `z.imag`: views, to which numbers and tensors can be assigned."""
+    def get(self: Any) -> Any:
+        return getattr(OPERATORS, name)(self)
+
+    def put(self: Any, value: Any) -> None:
+        part = get(self)
+        part.copy_(value if isinstance(value, TensorBase)
+                   else from_data.tensor(value, dtype=part._spec.dtype))
+
+    return property(get, put, None, doc)
+
+
 def _hermitian(self: Any) -> Any:
     if self.dim() not in (0, 2):
         raise RuntimeError("tensor.H is only supported on matrices (2-D tensors). Got "
@@ -257,7 +270,7 @@ def _set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = No
         self._storage, self._spec, self._offset = source._storage, source._spec, source._offset
         return self
     storage = creation.make(spec(self._spec.dtype, (0,)))._storage if source is None else \
-        getattr(source, "_untyped", source)
+        getattr(source, "_untyped_storage", source)
     shape = (storage._nbytes // self._spec.dtype.itemsize,) if size is None else tuple(size)
     if stride is None:
         stride = spec(self._spec.dtype, shape).strides
@@ -314,6 +327,8 @@ def install(cls: Any) -> None:
     cls.new_tensor = _new_tensor
     cls.T = property(_transposed_all)
     cls.mT = property(_last_two)
+    cls.real = _part("real", "The real part: a view, or a real tensor itself.")
+    cls.imag = _part("imag", "The imaginary part of a complex tensor, as a view.")
     cls.H, cls.mH = property(_hermitian), property(lambda self: OPERATORS.adjoint(self))
     for name in ("max", "min"):
         setattr(cls, name, _overload(name))

@@ -30,11 +30,15 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None,
     if end is None:
         start, end = 0, start
     start, end, step = (v.item() if isinstance(v, TensorBase) else v for v in (start, end, step))
+    if dtype is None and out is not None:
+        dtype = out._spec.dtype
     if dtype is None:
         floats = any(isinstance(v, float) for v in (start, end, step))
         dtype = get_default_dtype() if floats else int64
     if dtype is int64:  # counted in integers throughout
         start, end, step = int(start), int(end), int(step)
+    if out is not None and out._spec.dtype is int64 and not int(step):
+        raise ValueError("step must be nonzero")
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
@@ -72,6 +76,9 @@ def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: DType 
 
     start, end = (_end("linspace", n, v) for n, v in (("start", start), ("end", end)))
     wanted = dtype or (out._spec.dtype if out is not None else _line_dtype(start, end))
+    if isinstance(steps, float):
+        raise TypeError("linspace(): argument 'steps' must be int, not float")
+    steps = steps.__index__()
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     made = make(spec(wanted, (steps,), None, resolve(device)))
@@ -136,7 +143,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Any =
     from .call import OPERATORS
 
     start, end = (_end("logspace", n, v) for n, v in (("start", start), ("end", end)))
-    wanted = dtype or _line_dtype(start, end)
+    wanted = dtype or (out._spec.dtype if out is not None else _line_dtype(start, end))
     exponents = linspace(start, end, steps, device=device, dtype=(
         wanted if wanted.is_complex else float64))
     made = OPERATORS.pow(float(base), exponents)

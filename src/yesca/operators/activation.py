@@ -37,10 +37,12 @@ relu = elementwise("relu(Tensor self) -> Tensor", lambda x: where(x <= 0, _zero(
 relu6 = composite("relu6(Tensor self, bool inplace=False) -> Tensor",
                   lambda ops, self, inplace: ops.hardtanh(self, 0.0, 6.0, inplace), method=False,
                   doc="min(max(self, 0), 6).")
+composite("relu6_(Tensor self) -> Tensor",
+          lambda ops, self: ops._hardtanh_(self, 0.0, 6.0), method=False, doc="relu6 in place.")
 
 
 def _or_inplace(name: str, parameters: str = "", defaults: str = "", doc: str = "") -> None:
-    """`F.name(x, ..., inplace=False)`: a composite that chooses the form."""
+    """`F.name(x, ..., inplace=False)`: a composite that chooses the form; and `F.name_`."""
     names = [p.split()[-1].split("=")[0] for p in parameters.split(", ") if p]
     text = f"{name}(Tensor self{', ' + parameters if parameters else ''}"
     source = "lambda ops, self" + "".join(f", {n}" for n in names)

@@ -10,7 +10,7 @@ from ..core.views import wrap_dim
 from ..loops import ir
 from ..loops.ir import cast
 from ..loops.scalar import (
-    absolute, exp, is_complex, log, log1p, maximum, minimum, real, where,
+    absolute, exp, is_complex, log1p, maximum, minimum, real, where,
 )
 from .kinds import compute_dtype, rows
 from .reduction import along
@@ -101,10 +101,10 @@ def _soft_sum(x: Any, y: Any) -> Any:
 
 
 def _complex_soft_sum(x: Any, y: Any) -> Any:
-    top = maximum(real(x), real(y))
-    empty = top.eq(float("-inf"))
-    top = where(empty, 0.0, top)
-    return where(empty, x, log(exp(x - top) + exp(y - top)) + top)
+    """From the number of larger real part on, whose phase is kept as it is."""
+    swap = real(x) < real(y)
+    top, low = where(swap, y, x), where(swap, x, y)
+    return where(real(low).eq(float("-inf")), top, top + log1p(exp(low - top)))
 
 
 def _running_log(p: Any, self: Any, dim: int) -> None:
