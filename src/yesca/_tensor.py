@@ -359,7 +359,9 @@ class Tensor(TensorBase, metaclass=TensorMeta):
     __array_priority__ = 1000
 
     def __dlpack__(self, **kwargs: Any) -> Any:
-        return self.numpy().__dlpack__()
+        from ._dlpack import exported
+
+        return exported(self, **kwargs)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)

@@ -259,5 +259,5 @@ INTERNAL = frozenset("""
     smooth_l1_loss_reduced soft_margin_loss_reduced adaptive_avg_pool adaptive_avg_pool_backward
     cross_parts norm_power
     adaptive_max_pool avg_pool avg_pool_backward col2im_blocks im2col_blocks max_pool
-    max_pool_backward resample_backward take_flat
+    max_pool_backward resample_backward stepped take_flat
     """.split())

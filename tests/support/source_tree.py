@@ -36,6 +36,7 @@ ENGINE: dict[str, str] = {
 TENSOR_FILES = (
     "_tensor", "_tensor_methods", "_tensor_meta", "_legacy_methods", "_view_writes", "_access",
     "_indexing", "_printing", "_rebuild", "_storage_access", "typed_storages", "typed_tensors",
+    "_dlpack",
     "functional",
 )
 #: Files that may know every room: the package's names and the runner.

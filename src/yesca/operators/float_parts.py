@@ -68,7 +68,7 @@ elementwise("stepped(Tensor self, Tensor other, Tensor made) -> Tensor", lambda 
             takes="f", numbers=(), method=False, inplace=False, out=False,
             node_name="NextafterBackward0",
             backward={"self": lambda grad, self, other: where(self.eq(other), 0.0, grad),
-                      "other": lambda grad: 0},
+                      "other": lambda grad: 0, "made": lambda grad: 0},
             doc="The neighbours `made` with their slopes: 1 where they differ from other.")
 
 
@@ -165,10 +165,12 @@ def _float_power_(ops: Any, self: Any, exponent: Any) -> Any:
 
 
 composite("float_power(Tensor self, Tensor exponent) -> Tensor", _float_power, out=True,
-          autocast="float32", domain={"self": (0.2, 3.0)},
+          autocast="float32", samples=lambda make: [
+              (make(3, 4, low=0.2, high=3.0), 2), (make(3, low=0.2, high=3.0), make(3))],
           doc="self ** exponent in float64 (complex128 where one is complex).")
 composite("float_power_(Tensor self, Tensor exponent) -> Tensor", _float_power_, function=False,
-          samples=lambda make: [], doc="float_power in place, for float64 and complex128.")
+          samples=lambda make: [(make(3, 4, low=0.2, high=3.0).to(float64), 2)],
+          doc="float_power in place, for float64 and complex128.")
 
 
 def _step_dtypes(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:

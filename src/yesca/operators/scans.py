@@ -135,13 +135,14 @@ def _log_back(ops: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
         later = ops.flip(ops.logcumsumexp(turned, dim), (dim,))
         return ops.exp(ops.add(later, ops.conj(self)))
 
-    # where all elements so far are -inf there is nothing to share: not inf - inf
-    result = ops.select_where(ops.isneginf(result), 0.0, result)
+    known = ops.select_where(ops.isneginf(result), 0.0, result)  # a prefix without any term
 
     def part(sign: float) -> Any:
-        sized = ops.where(ops.gt(ops.mul(grad, sign), 0), ops.log(ops.mul(grad, sign)),
-                          ops.full_like(grad, float("-inf")))
-        turned = ops.flip(ops.sub(sized, result), (dim,))
+        signed = ops.mul(grad, sign)
+        here = ops.gt(signed, 0)  # elsewhere the logarithm, and its slope, are kept away from
+        sized = ops.select_where(here, ops.log(ops.select_where(here, signed, 1.0)),
+                                 float("-inf"))
+        turned = ops.flip(ops.sub(sized, known), (dim,))
         later = ops.flip(ops.logcumsumexp(turned, dim), (dim,))
         return ops.exp(ops.add(later, self))
 
