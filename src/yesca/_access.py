@@ -15,7 +15,7 @@ from .core.dtypes import (
     get_default_dtype,
 )
 from .core.spec import Spec, spec
-from .core.storage import EXPORTED, UntypedStorage
+from .core.storage import EXPORTED
 from .core.tensor_base import TensorBase
 from .dispatch import creation, from_data
 from .dispatch.call import OPERATORS
@@ -192,6 +192,24 @@ def as_subclass(tensor: Any, cls: type) -> Any:
 
 
 # ---- hooks and gradients ---------------------------------------------------------------------
+
+def require_gradient(tensor: Any, wanted: bool) -> None:
+    """Set a leaf's flag."""
+    if not tensor.is_leaf:
+        if not wanted:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach().")
+        return
+    dtype = tensor._spec.dtype
+    if wanted and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    if wanted and tensor._counter is None and not STATE.inference:
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside "
+                           "InferenceMode is not allowed.")
+    tensor._requires_grad = bool(wanted)
+
 
 def register_hook(tensor: Any, hook: Callable[[Any], Any]) -> Any:
     """Hooks of a leaf live with it, those of a result with its node."""

@@ -149,24 +149,6 @@ class Tensor(TensorBase, metaclass=TensorMeta):
         """False: there are no negated views here."""
         return False
 
-    @property
-    def real(self) -> Tensor:
-        """The real part: a view of a complex tensor, and a real tensor itself."""
-        return OPERATORS.real(self)  # type: ignore[no-any-return]
-
-    @real.setter
-    def real(self, value: Any) -> None:
-        self.real.copy_(_as_operand(value, self))
-
-    @property
-    def imag(self) -> Tensor:
-        """The imaginary part of a complex tensor, as a view."""
-        return OPERATORS.imag(self)  # type: ignore[no-any-return]
-
-    @imag.setter
-    def imag(self, value: Any) -> None:
-        self.imag.copy_(_as_operand(value, self))
-
     def is_signed(self) -> bool:
         return self._spec.dtype.is_signed
 
@@ -247,20 +229,7 @@ class Tensor(TensorBase, metaclass=TensorMeta):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Make this leaf collect gradients (or stop it)."""
-        if not self.is_leaf:
-            if not requires_grad:
-                raise RuntimeError(
-                    "you can only change requires_grad flags of leaf variables. If you want to "
-                    "use a computed variable in a subgraph that doesn't require differentiation "
-                    "use var_no_grad = var.detach().")
-            return self
-        dtype = self._spec.dtype
-        if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if requires_grad and self._counter is None and not STATE.inference:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside "
-                               "InferenceMode is not allowed.")
-        self._requires_grad = bool(requires_grad)
+        _access.require_gradient(self, requires_grad)
         return self
 
     @property
@@ -339,8 +308,7 @@ class Tensor(TensorBase, metaclass=TensorMeta):
 
     @property
     def data(self) -> Tensor:
-        made = wrap(self._storage, self._spec, self._offset)
-        return made
+        return wrap(self._storage, self._spec, self._offset)
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -488,12 +456,6 @@ def wrap(storage: UntypedStorage, spec: Spec, offset: int) -> Tensor:
 
 
 registry.wrap = wrap
-
-
-def _as_operand(value: Any, like: Tensor) -> Any:
-    if isinstance(value, TensorBase):
-        return value
-    return OPERATORS.tensor(value, dtype=like._spec.dtype.to_real())
 
 
 from . import _tensor_methods  # noqa: E402 - adds methods to the class above

@@ -208,6 +208,19 @@ def _last_two(self: Any) -> Any:
     return OPERATORS.transpose(self, -2, -1)
 
 
+def _part(name: str, doc: str) -> property:
+    """`z.real` and `z.imag`: views, to which numbers and tensors can be assigned."""
+    def get(self: Any) -> Any:
+        return getattr(OPERATORS, name)(self)
+
+    def put(self: Any, value: Any) -> None:
+        part = get(self)
+        part.copy_(value if isinstance(value, TensorBase)
+                   else from_data.tensor(value, dtype=part._spec.dtype))
+
+    return property(get, put, None, doc)
+
+
 def _hermitian(self: Any) -> Any:
     if self.dim() not in (0, 2):
         raise RuntimeError("tensor.H is only supported on matrices (2-D tensors). Got "
@@ -291,6 +304,7 @@ def install(cls: Any) -> None:
         setattr(cls, f"__{name}__", _bitwise(record_name))
         setattr(cls, f"__r{name}__", _bitwise(record_name, swap=True))
         setattr(cls, f"__i{name}__", _inplace(f"bitwise_{record_name}"))
+    cls.__rdiv__ = cls.__rtruediv__
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(cls, f"__{name}__", _compare(name))
     cls.__neg__, cls.__pos__, cls.__abs__ = _unary("neg"), _unary("positive"), _unary("abs")
@@ -313,6 +327,8 @@ def install(cls: Any) -> None:
     cls.new_tensor = _new_tensor
     cls.T = property(_transposed_all)
     cls.mT = property(_last_two)
+    cls.real = _part("real", "The real part: a view, or a real tensor itself.")
+    cls.imag = _part("imag", "The imaginary part of a complex tensor, as a view.")
     cls.H, cls.mH = property(_hermitian), property(lambda self: OPERATORS.adjoint(self))
     for name in ("max", "min"):
         setattr(cls, name, _overload(name))

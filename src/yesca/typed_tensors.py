@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from ._legacy_methods import legacy_new
 from .base.naming import lives_in, public_module
 from .core import dtypes
 from .core.devices import Device
@@ -43,7 +42,10 @@ class tensortype(type):
             raise RuntimeError(
                 f"legacy constructor expects device type: cpu but device type: {kind} was passed"
             )
-        return legacy_new(cls.dtype, args)
+        from . import _legacy_methods, _tensor
+
+        made: _tensor.Tensor = _legacy_methods.legacy_new(cls.dtype, args)
+        return made
 
 
 def _make(name: str, dtype: DType) -> tensortype:

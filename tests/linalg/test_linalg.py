@@ -16,7 +16,7 @@ def general(shape, seed=0):
 def positive(a):
     """A symmetric positive-definite matrix from any square one, differentiably."""
     n = a.shape[-1]
-    return a @ a.mT + torch.eye(n, dtype=torch.float64)
+    return a @ a.mT + torch.eye(n, dtype=a.dtype)
 
 
 SHAPES = [(3, 3), (2, 4, 4), (4, 2), (2, 3, 5), (0, 0), (2, 0, 3)]
@@ -269,3 +269,45 @@ def test_on_meta_only_shapes_are_made():
     a = torch.empty(2, 4, 3, device="meta")
     assert linalg.svd(a).U.shape == (2, 4, 4)
     assert linalg.inv(torch.empty(3, 3, device="meta")).device.type == "meta"
+
+
+# ---- complex matrices --------------------------------------------------------------------------
+
+def pair(a, b):
+    """Two real tensors as a complex one."""
+    return torch.complex(a, b)
+
+
+def hermitian(x):
+    """A positive-definite matrix."""
+    return x @ x.mH + torch.eye(x.shape[-1], dtype=x.dtype)
+
+
+def both(x):
+    return parts(x.real, x.imag)
+
+
+@pytest.mark.parametrize("function, shapes", [
+    (lambda a, b: parts(*map(both, linalg.qr(pair(a, b)))), [(4, 2)] * 2),
+    (lambda a, b: both(linalg.inv(shifted(pair(a, b)))), [(3, 3)] * 2),
+    (lambda a, b: both(linalg.det(shifted(pair(a, b)))), [(3, 3)] * 2),
+    (lambda a, b: parts(both(linalg.slogdet(shifted(pair(a, b)))[0]),
+                        linalg.slogdet(shifted(pair(a, b)))[1]), [(3, 3)] * 2),
+    (lambda a, b: both(linalg.cholesky(hermitian(pair(a, b)))), [(3, 3)] * 2),
+    (lambda a, b: linalg.svdvals(pair(a, b)), [(2, 3)] * 2),
+    (lambda a, b: linalg.eigvalsh(pair(a, b) @ pair(a, b).mH), [(2, 3)] * 2),
+    (lambda a, b: both(linalg.matrix_exp(pair(a, b))), [(2, 2)] * 2),
+    (lambda a, b: both(linalg.lu_factor(shifted(pair(a, b))).LU), [(3, 3)] * 2),
+    (lambda a, b: both(linalg.vecdot(pair(a, b), pair(b, a))), [(3,)] * 2),
+])  # fmt: skip
+def test_gradients_of_complex_matrices(function, shapes):
+    check_gradients(function, shapes, second=False)
+
+
+def test_eigenvectors_of_a_real_matrix():
+    a = tensor(general((3, 3)) + np.triu(np.full((3, 3), 2.0), 1) - np.tril(np.ones((3, 3)), -1))
+    found, vectors = linalg.eig(a)
+    assert found.is_complex() and np.iscomplexobj(found.numpy())
+    wide = a.to(torch.complex128)
+    assert np.allclose((wide @ vectors).numpy(), (vectors * found).numpy())
+    check_gradients(lambda x: linalg.eig(x + a).eigenvectors.abs(), [(3, 3)], second=False)

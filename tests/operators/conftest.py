@@ -3,8 +3,6 @@
 import operator_cases
 import pytest
 
-import yesca
-
 #: Operators of every kind, for the run that takes seconds.
 SMOKE = ("add", "exp", "where", "sum", "amax", "view", "select", "clone", "cumsum")
 
@@ -14,9 +12,7 @@ def pytest_generate_tests(metafunc):
     if "one" not in metafunc.fixturenames:
         return
     wanted = getattr(metafunc.module, "WANTED", lambda record: True)
-    chosen = [one for one in operator_cases.records().values()
-              if operator_cases.generated(one) and wanted(one)
-              and operator_cases.cases(one, yesca) is not None]
+    chosen = [one for one in operator_cases.sampled() if wanted(one)]
     metafunc.parametrize("one", [
         pytest.param(one, id=one.name, marks=[pytest.mark.smoke] if one.name in SMOKE else [])
         for one in chosen])

@@ -206,6 +206,44 @@ def test_gradients(name):
     assert torch.autograd.gradcheck(FORMULAS[name], (x, y))
 
 
+def positive(x):
+    return x @ x.mH + 3 * torch.eye(3)
+
+
+MATRICES = {
+    "inv": torch.linalg.inv, "det": torch.linalg.det, "exp": torch.linalg.matrix_exp,
+    "slogdet": lambda x: torch.linalg.slogdet(x)[1] * torch.linalg.slogdet(x)[0].real,
+    "solve": lambda x: torch.linalg.solve(x, x.mT), "qr": lambda x: torch.linalg.qr(x)[1],
+    "svd": lambda x: torch.linalg.svdvals(x), "eigvals": torch.linalg.eigvals,
+    "parts": lambda x: torch.linalg.svd(x)[0][:, :2].abs(),
+    "eigh": lambda x: torch.linalg.eigh(positive(x))[1].abs(),
+    "cholesky": lambda x: torch.linalg.cholesky(positive(x)), "pinv": torch.linalg.pinv,
+    "cholesky_solve": lambda x: torch.cholesky_solve(x, torch.linalg.cholesky(positive(x))),
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_matrices(name):
+    rng = np.random.default_rng(3)
+    x = torch.from_numpy(rng.normal(size=(3, 3)) + 1j * rng.normal(size=(3, 3)))
+    assert torch.autograd.gradcheck(MATRICES[name], (x.requires_grad_(),))
+
+
+def test_matrices_agree_with_numpy():
+    rng = np.random.default_rng(4)
+    a = rng.normal(size=(2, 3, 3)) + 1j * rng.normal(size=(2, 3, 3))
+    t = torch.from_numpy(a)
+    np.testing.assert_allclose(torch.linalg.inv(t.conj()).numpy(), np.linalg.inv(a.conj()))
+    np.testing.assert_allclose(torch.linalg.det(t).numpy(), np.linalg.det(a))
+    np.testing.assert_allclose(torch.linalg.svdvals(t).numpy(),
+                               np.linalg.svd(a, compute_uv=False))
+    packed, tau = torch.geqrf(t)
+    q = torch.linalg.householder_product(packed, tau)
+    np.testing.assert_allclose((q.mH @ q)[0].numpy(), np.eye(3), atol=1e-12)
+    vector = t[0, 0]
+    assert torch.linalg.vecdot(vector, vector).item() == pytest.approx(np.vdot(a[0, 0], a[0, 0]))
+
+
 @pytest.mark.parametrize("name", ["mul", "div", "abs", "exp", "angle", "matmul", "pairs"])
 def test_second_gradients(name):
     x, y = numbers(VALUES).requires_grad_(), numbers(OTHERS).requires_grad_()

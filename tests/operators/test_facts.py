@@ -17,14 +17,15 @@ RECORDED = json.loads(
 #: follow from how it computes (columns first, a clone, a sort in place), not from a rule.
 OTHER_STRIDES = frozenset("""
     addr argsort argwhere as_strided_scatter batch_norm conj_physical cross deg2rad
-    diagonal_scatter histogram index_add isreal qr svd
+    diagonal_scatter histogram igamma igammac index_add isreal mvlgamma qr renorm svd
+    unravel_index
     index_copy index_reduce logsigmoid msort nonzero put rad2deg repeat_interleave rot90 scatter
     scatter_add scatter_reduce select_scatter slice_scatter sort take_along_dim tril triu view_copy
     """.split())
 #: Operators that keep an intermediate result's factors where PyTorch keeps the result, so that a
 #: write is refused that PyTorch lets through. Everywhere else that would be a defect.
 REFUSE_MORE = frozenset("""
-    kron l1_loss matmul qr scaled_dot_product_attention std_mean svd tensordot var_mean
+    frexp kron l1_loss matmul qr scaled_dot_product_attention std_mean svd tensordot var_mean
     """.split())
 
 

@@ -14,7 +14,7 @@ TOLERANCES = {"float16": 2e-3, "bfloat16": 1.6e-2, "float32": 1e-5, "float64": 1
 #: Kinds whose implementation may call NumPy.
 LIBRARY = ("library",)
 #: Composites of those kinds.
-OF_LIBRARIES = ("svd", "pinverse", "matrix_power")
+OF_LIBRARIES = ("svd", "pinverse", "matrix_power", "igamma", "igammac", "polygamma")
 
 
 def dtypes_of(one):

@@ -6,6 +6,7 @@ record, dtype and layout give the same numbers in every package and every proces
 
 import math
 import random
+from functools import cache
 
 import operator_samples
 
@@ -31,6 +32,15 @@ def generated(one):
         or one.name in operator_samples.ELSEWHERE | operator_samples.INTERNAL
     return one.kind not in ("multi", "library") and not only_inplace \
         and (one.samples is not None or not elsewhere)
+
+
+@cache
+def sampled():
+    """The records that the generated tests call."""
+    import yesca
+
+    return tuple(one for one in records().values()
+                 if generated(one) and cases(one, yesca) is not None)
 
 
 class Maker:

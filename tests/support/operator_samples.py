@@ -144,6 +144,13 @@ def _cross_entropy(make):
             (make(3, 4), make(3, 4, low=0.1, high=0.4))]
 
 
+sample("float_power")(lambda make: [(make(3, 4, low=0.5), make(4)), (make(3, low=0.5), 2)])
+sample("polygamma")(lambda make: [(1, make(3, 4, low=0.5, high=4)), (2, make(3, low=0.5, high=4))])
+sample("mvlgamma")(lambda make: [(make(3, 4, low=2.5, high=5), 2)])
+sample("igamma", "igammac")(lambda make: [(make(3, 4, low=0.5, high=4),
+                                           make(3, 4, low=0.5, high=4))])
+
+
 # ---- indices ---------------------------------------------------------------------------------
 
 sample("embedding")(lambda make: [(make(5, 3), make.integers(2, 4))])
@@ -157,17 +164,13 @@ sample("take_along_dim")(lambda make: [(make(3, 4), make.integers(3, 2), 1), (ma
                                                                               make.integers(5))])
 
 
-@sample("index_add", "index_copy", "index_add_", "index_copy_")
-def _along(make):
-    return [(make(4, 3), 0, make.integers(2, low=1, high=2) * 0 + 1, make(2, 3))] \
-        if make.layout == "expanded" else [(make(4, 3), 0, _apart(make, 2), make(2, 3))]
-
-
 def _apart(make, count):
-    """Different indices."""
+    """Different indices, contiguous in every layout."""
     return make.tensor(range(count - 1, -1, -1), "int64", (count,))
 
 
+sample("index_add", "index_copy", "index_add_", "index_copy_")(lambda make: [
+    (make(4, 3), 0, _apart(make, 2), make(2, 3))])
 sample("index_fill", "index_fill_")(lambda make: [(make(4, 3), 1, _apart(make, 2), 1)])
 sample("index_reduce", "index_reduce_")(lambda make: [
     (make(4, 3), 0, _apart(make, 2), make(2, 3), "amax")])

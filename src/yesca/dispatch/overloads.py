@@ -69,6 +69,9 @@ def _extreme(name: str) -> Any:
         from .call import OPERATORS
         from .functions import write_out
 
+        if not isinstance(input, TensorBase):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not "
+                            f"{type(input).__name__}")
         out = kwargs.pop("out", None)
         if out is not None:
             return write_out(name, function, (input, *args), kwargs, out)

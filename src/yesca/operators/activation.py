@@ -52,9 +52,9 @@ def _or_inplace(name: str, parameters: str = "", defaults: str = "", doc: str = 
     call = f"self{', ' + plain if plain else ''}"
     body = eval(f"{source}: ops._{name}_({call}) if inplace else ops._{name}({call})")  # noqa: S307
     composite(f"{text}) -> Tensor", body, method=False, doc=doc)
-    kept = [p for p in parameters.split(", ") if not p.endswith("inplace=False")]
-    written = eval(f"lambda ops, {call}: ops._{name}_({call})")  # noqa: S307
-    composite(f"{name}_({', '.join(['Tensor self', *kept])}) -> Tensor", written, method=False,
+    rest = [p for p in parameters.split(", ") if "inplace" not in p]
+    write = eval(f"lambda ops, {call}: ops._{name}_({call})")  # noqa: S307
+    composite(f"{name}_({', '.join(['Tensor self', *rest])}) -> Tensor", write, method=False,
               doc=f"{name} in place.")
 
 

@@ -329,10 +329,10 @@ clamp = elementwise(
                   self > max if min is None else (self > max) | (max < min), grad, 0.0)},
     doc="Limited to [min, max]; NaN stays.")
 clamp_min = composite("clamp_min(Tensor self, Tensor min) -> Tensor",
-                      lambda ops, self, min: ops.clamp(self, min), inplace=True,
+                      lambda ops, self, min: ops.clamp(self, min), inplace=True, out=True,
                       samples=lambda make: [(make(3, 4), 0), (make(3), make(3))])
 clamp_max = composite("clamp_max(Tensor self, Tensor max) -> Tensor",
-                      lambda ops, self, max: ops.clamp(self, None, max), inplace=True,
+                      lambda ops, self, max: ops.clamp(self, None, max), inplace=True, out=True,
                       samples=lambda make: [(make(3, 4), 0), (make(3), make(3))])
 
 
@@ -373,7 +373,7 @@ def _equal_dtypes(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DTyp
     """lerp promotes nothing: the dtypes of all its tensors must be equal."""
     own = values[0].spec.dtype
     for name, value in zip(("end", "weight"), values[1:], strict=True):
-        given = None if isinstance(value, (int, float)) else value.spec.dtype
+        given = None if isinstance(value, (int, float, complex)) else value.spec.dtype
         if given is not None and given is not own:
             mine, other = (_C_NAMES.get(d.name, d.name) for d in (own, given))
             raise RuntimeError(f"expected dtype {mine} for `{name}` but got dtype {other}")

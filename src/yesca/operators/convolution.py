@@ -275,6 +275,10 @@ def _same_padding(ops: Any, input: Any, weight: Any, stride: tuple[int, ...],
 
 def _convolved(ops: Any, input: Any, weight: Any, bias: Any, *numbers: Any) -> Any:
     """The convolution; of complex numbers, three real ones (Gauss's way)."""
+    for name, other in (("weight", weight), ("bias", bias)):
+        if other is not None and other.dtype.is_complex is not input.dtype.is_complex:
+            raise RuntimeError(f"Input type ({input.dtype}) and {name} type ({other.dtype}) should "
+                               "be the same")
     if not input.dtype.is_complex:
         return ops.convolution(input, weight, bias, *numbers)
     a, b, c, d = ops.real(input), ops.imag(input), ops.real(weight), ops.imag(weight)

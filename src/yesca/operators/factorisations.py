@@ -8,37 +8,20 @@ g stands for the gradient of what follows it: gQ, gR.
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
-from ..core.dtypes import COMPLEX, complex64, complex128, float32, float64, int32
+from ..core.dtypes import complex64, complex128, float32, float64, int32, promote
 from ..core.spec import spec
-from ..core.tensor_base import TensorBase
 from .kinds import composite, rows
 from .matrices import (
-    check_floating, check_kernel, check_matrix, check_square, raise_where, t,
+    check_floating, check_kernel, check_matrix, check_square, h, mirrored, raise_where,
 )
 
 
-def library(text: str, program: Any, backward: Any = None, **options: Any) -> Any:
-    """A record whose numbers a function of `runtime.library` makes.
-
-    The functions take complex arrays, the formulas of the derivatives are those of real ones.
-    """
-    name = text.partition("(")[0]
-    real = {key: _real_only(name, formula) for key, formula in (backward or {}).items()}
-    return rows(text, program, kind="library", method=False,
-                backward=None if backward is None else real, **options)
-
-
-def _real_only(name: str, formula: Any) -> Any:
-    @functools.wraps(formula)
-    def checked(*args: Any) -> Any:
-        for value in args:
-            if isinstance(value, TensorBase) and value._spec.dtype.category == COMPLEX:
-                raise NotImplementedError(f"{name}: yesca has no derivative for complex dtypes yet")
-        return formula(*args)
-    return checked
+def library(text: str, program: Any, **options: Any) -> Any:
+    """A record whose numbers a function of `runtime.library` makes."""
+    return rows(text, program, kind="library", method=False, holomorphic=False,
+                **{"takes": "bifc", **options})
 
 
 def results(p: Any, a: Any, *shapes: tuple[int, ...], dtype: Any = None) -> list[Any]:
@@ -72,7 +55,7 @@ def _qr(p: Any, A: Any, mode: str) -> None:
 
 
 def _qr_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, mode: str) -> Any:
-    """With M = R gR^T - gQ^T Q: gA = (gQ + Q copyltu(M)) R^-T for tall matrices."""
+    """With M = R gR^H - gQ^H Q: gA = (gQ + Q copyltu(M)) R^-H for tall matrices."""
     if mode == "r":
         raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when "
                            "mode='r'. Please use linalg.qr(A, mode='reduced') if you are going "
@@ -90,7 +73,7 @@ def _qr_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, mode: str
         made = _tall_qr_back(ops, grad_q, None, result0, left)
         return ops.cat([made, ops.zeros_like(right)], -1)
     grad_left, grad_right = ops.narrow(grad_r, -1, 0, m), ops.narrow(grad_r, -1, m, n - m)
-    more = ops.matmul(right, t(ops, grad_right))
+    more = ops.matmul(right, h(ops, grad_right))
     grad_q = more if grad_q is None else ops.add(grad_q, more)
     made = _tall_qr_back(ops, grad_q, grad_left, result0, left)
     return ops.cat([made, ops.matmul(result0, grad_right)], -1)
@@ -99,15 +82,14 @@ def _qr_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, mode: str
 def _tall_qr_back(ops: Any, grad_q: Any, grad_r: Any, q: Any, r: Any) -> Any:
     middle = None
     if grad_r is not None:
-        middle = ops.matmul(r, t(ops, grad_r))
+        middle = ops.matmul(r, h(ops, grad_r))
     if grad_q is not None:
-        inner = ops.matmul(t(ops, grad_q), q)
+        inner = ops.matmul(h(ops, grad_q), q)
         middle = ops.neg(inner) if middle is None else ops.sub(middle, inner)
-    copied = ops.add(ops.tril(middle), t(ops, ops.tril(middle, -1)))
-    made = ops.matmul(q, copied)
+    made = ops.matmul(q, mirrored(ops, middle))
     if grad_q is not None:
         made = ops.add(grad_q, made)
-    return ops.linalg_solve_triangular(t(ops, r), made, upper=False, left=False)
+    return ops.linalg_solve_triangular(h(ops, r), made, upper=False, left=False)
 
 
 library("linalg_qr_parts(Tensor A, str mode) -> (Tensor, Tensor)", _qr,
@@ -153,7 +135,7 @@ def _check_svd(A: Any) -> None:
 
 
 def _skew(ops: Any, x: Any) -> Any:
-    return ops.sub(x, t(ops, x))
+    return ops.sub(x, h(ops, x))
 
 
 def _gaps(ops: Any, values: Any) -> Any:
@@ -164,7 +146,7 @@ def _gaps(ops: Any, values: Any) -> Any:
 
 
 def _svd_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, result2: Any) -> Any:
-    """U ((skew(U^T gU) / E) S + S (skew(V^T gV) / E) + gS) V^T, E[i, j] = S[j]^2 - S[i]^2, and
+    """U ((skew(U^H gU) / E) S + S (skew(V^H gV) / E) + gS) V^H, E[i, j] = S[j]^2 - S[i]^2, and
     what leaves the spans of U and V."""
     grad_u, grad_s, grad_vh = grads
     m, n = A.shape[-2:]
@@ -176,19 +158,34 @@ def _svd_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, result2:
     outside = None
     if grad_u is not None:
         grad_u = ops.narrow(grad_u, -1, 0, k)
-        own = ops.matmul(t(ops, u), grad_u)
-        middle = _plus(ops, middle, ops.mul(ops.div(_skew(ops, own), gaps), across))
+        own = ops.matmul(h(ops, u), grad_u)
+        turned = _skew(ops, own)
+        if turned.dtype.is_complex:  # its diagonal is imaginary: the phases, which U and V share
+            phases = ops.diagonal(turned, 0, -2, -1)
+            turned = ops.sub(turned, ops.diag_embed(phases))
+            middle = _plus(ops, middle, ops.diag_embed(ops.div(phases, ops.mul(s, 2))))
+        middle = _plus(ops, middle, ops.mul(ops.div(turned, gaps), across))
         if m > k:
             lost = ops.div(ops.sub(grad_u, ops.matmul(u, own)), across)
             outside = ops.matmul(lost, vh)
     if grad_vh is not None:
         grad_vh = ops.narrow(grad_vh, -2, 0, k)
-        own = ops.matmul(vh, t(ops, grad_vh))
-        middle = _plus(ops, middle, ops.mul(ops.div(_skew(ops, own), gaps), down))
+        own = ops.matmul(vh, h(ops, grad_vh))
+        turned = _skew(ops, own)
+        if turned.dtype.is_complex:
+            turned = ops.sub(turned, ops.diag_embed(ops.diagonal(turned, 0, -2, -1)))
+        middle = _plus(ops, middle, ops.mul(ops.div(turned, gaps), down))
         if n > k:
-            lost = ops.div(ops.sub(grad_vh, ops.matmul(t(ops, own), vh)), down)
+            lost = ops.div(ops.sub(grad_vh, ops.matmul(h(ops, own), vh)), down)
             outside = _plus(ops, outside, ops.matmul(u, lost))
-    return _plus(ops, outside, ops.matmul(ops.matmul(u, middle), vh))
+    return _plus(ops, outside, ops.matmul(_matmul(ops, u, middle), vh))
+
+
+def _matmul(ops: Any, a: Any, b: Any) -> Any:
+    """A product in which one side may be complex."""
+    dtype = promote(a.dtype, b.dtype)
+    a, b = (x if x.dtype is dtype else ops.to_dtype(x, dtype) for x in (a, b))
+    return ops.matmul(a, b)
 
 
 def _plus(ops: Any, a: Any, b: Any) -> Any:
@@ -223,7 +220,7 @@ def _svd_former(ops: Any, self: Any, some: bool, compute_uv: bool) -> Any:
         return ops.named("svd", (ops.zeros((*batch, m, m), **options), values,
                                  ops.zeros((*batch, n, n), **options)))
     u, s, vh = ops.linalg_svd_parts(self, not some)
-    return ops.named("svd", (u, s, t(ops, vh)))
+    return ops.named("svd", (u, s, h(ops, vh)))
 
 
 composite("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor, Tensor, Tensor)",
@@ -273,13 +270,13 @@ def _eigh(p: Any, A: Any, UPLO: str) -> None:
 
 
 def _eigh_back(ops: Any, grads: Any, result0: Any, result1: Any) -> Any:
-    """V (gL + (V^T gV) / E) V^T, E[i, j] = L[j] - L[i], the diagonal left out."""
+    """V (gL + (V^H gV) / E) V^H, E[i, j] = L[j] - L[i], the diagonal left out."""
     grad_values, grad_vectors = grads
     middle = None if grad_values is None else ops.diag_embed(grad_values)
     if grad_vectors is not None:
-        own = ops.div(ops.matmul(t(ops, result1), grad_vectors), _gaps(ops, result0))
+        own = ops.div(ops.matmul(h(ops, result1), grad_vectors), _gaps(ops, result0))
         middle = _plus(ops, middle, ops.add(ops.tril(own, -1), ops.triu(own, 1)))
-    return ops.matmul(ops.matmul(result1, middle), t(ops, result1))
+    return ops.matmul(_matmul(ops, result1, middle), h(ops, result1))
 
 
 library("linalg_eigh_parts(Tensor A, str UPLO) -> (Tensor, Tensor)", _eigh,
@@ -298,7 +295,7 @@ def _eigvalsh(p: Any, A: Any, UPLO: str) -> None:
 
 def _eigvalsh_back(ops: Any, grad: Any, A: Any, UPLO: str) -> Any:
     vectors = ops.linalg_eigh_parts(A, UPLO)[1]
-    return ops.matmul(ops.mul(vectors, ops.unsqueeze(grad, -2)), t(ops, vectors))
+    return ops.matmul(ops.mul(vectors, ops.unsqueeze(grad, -2)), h(ops, vectors))
 
 
 library("linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor", _eigvalsh, out=True,
@@ -321,19 +318,34 @@ def _eig(vectors: bool) -> Any:
     return program
 
 
-def _no_eig_back(grads: Any) -> Any:
-    raise NotImplementedError("the derivative of torch.linalg.eig needs complex dtypes, which "
-                              "yesca computes with only in part; torch.linalg.eigh has one for "
-                              "symmetric matrices")
+def _eig_back(ops: Any, grads: Any, A_spec: Any, result0: Any, result1: Any) -> Any:
+    """V^-H (gL + (V^H gV - V^H V Re(diag(V^H gV))) / conj(E)) V^H for columns of length 1."""
+    grad_values, grad_vectors = grads
+    turned = h(ops, result1)
+    middle = None if grad_values is None else ops.diag_embed(grad_values)
+    if grad_vectors is not None:
+        own = ops.matmul(turned, grad_vectors)
+        lengths = ops.real(ops.diagonal(own, 0, -2, -1))
+        own = ops.sub(own, ops.mul(ops.matmul(turned, result1), ops.unsqueeze(lengths, -2)))
+        own = ops.div(own, ops.conj(_gaps(ops, result0)))
+        middle = _plus(ops, middle, ops.add(ops.tril(own, -1), ops.triu(own, 1)))
+    made = ops.linalg_solve(turned, ops.matmul(middle, turned))
+    return made if A_spec.dtype.is_complex else ops.real(made)
+
+
+def _eigvals_back(ops: Any, grad: Any, A: Any) -> Any:
+    vectors = h(ops, ops.linalg_eig_parts(A)[1])
+    made = ops.linalg_solve(vectors, ops.mul(ops.unsqueeze(grad, -1), vectors))
+    return made if A.dtype.is_complex else ops.real(made)
 
 
 library("linalg_eig_parts(Tensor A) -> (Tensor, Tensor)", _eig(True),
-        node_name="LinalgEigBackward0", backward={"A": _no_eig_back})
+        node_name="LinalgEigBackward0", backward={"A": _eig_back})
 composite("linalg_eig(Tensor A) -> (Tensor, Tensor)",
           lambda ops, A: ops.named("linalg_eig", ops.linalg_eig_parts(A)), out=True,
           method=False, autocast="float32", doc="Complex eigenvalues and eigenvectors.")
 library("linalg_eigvals(Tensor A) -> Tensor", _eig(False), out=True, autocast="float32",
-        node_name="LinalgEigBackward0", backward={"A": _no_eig_back},
+        node_name="LinalgEigBackward0", backward={"A": _eigvals_back},
         doc="Complex eigenvalues.")
 
 
@@ -349,11 +361,11 @@ def _cholesky(p: Any, A: Any, upper: bool) -> None:
 
 
 def _cholesky_back(ops: Any, grads: Any, result0: Any, upper: bool) -> Any:
-    """L^-T phi(L^T gL) L^-1, made symmetric; phi: lower triangle, half of the diagonal."""
-    grad, factor = (t(ops, grads[0]), t(ops, result0)) if upper else (grads[0], result0)
-    inner = ops.matmul(t(ops, factor), grad)
-    both = ops.add(ops.tril(inner), t(ops, ops.tril(inner, -1)))  # 2 * symmetric part of phi
-    made = ops.linalg_solve_triangular(t(ops, factor), both, upper=True)
+    """L^-H phi(L^H gL) L^-1, made hermitian; phi: lower triangle, half of the diagonal."""
+    grad, factor = (h(ops, grads[0]), h(ops, result0)) if upper else (grads[0], result0)
+    inner = ops.matmul(h(ops, factor), grad)
+    both = mirrored(ops, inner)  # 2 * hermitian part of phi
+    made = ops.linalg_solve_triangular(h(ops, factor), both, upper=True)
     made = ops.linalg_solve_triangular(factor, made, upper=False, left=False)
     return ops.mul(made, 0.5)
 

@@ -104,7 +104,7 @@ for _name, _root in (("var", False), ("std", True)):
     composite(f"{_name}(Tensor self, any? dim=None, any? unbiased=None, bool keepdim=False, *, "
               "any? correction=None) -> Tensor",
               lambda ops, self, dim, unbiased, keepdim, correction, root=_root: _moments(
-                  ops, self, dim, unbiased, correction, keepdim, root)[0],
+                  ops, self, dim, unbiased, correction, keepdim, root)[0], out=True,
               doc="With Bessel's correction by default (correction=1).")
     composite(f"{_name}_mean(Tensor self, any? dim=None, any? unbiased=None, "
               "bool keepdim=False, *, any? correction=None) -> (Tensor, Tensor)",

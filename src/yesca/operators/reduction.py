@@ -211,7 +211,8 @@ for _kind in ("max", "min"):
     rows(f"arg{_kind}_dim(Tensor self, int dim, bool keepdim=False) -> Tensor", _arg(_kind),
          method=False)
     composite(f"arg{_kind}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
-              _arg_public(_kind), doc=f"The index of the {_kind}imum; the first of equal ones.")
+              _arg_public(_kind), out=True,
+              doc=f"The index of the {_kind}imum; the first of equal ones.")
 
 
 # ---- log-sum-exp -----------------------------------------------------------------------------
@@ -272,6 +273,7 @@ def _logsumexp_public(ops: Any, self: Any, dim: Any, keepdim: bool) -> Any:
 
 
 composite("logsumexp(Tensor self, any dim, bool keepdim=False) -> Tensor", _logsumexp_public,
+          out=True,
           samples=lambda make: [(make(3, 4), 1), (make(3, 4), (0, 1), True), (make(), 0)],
           doc="log(sum(exp(self))) without overflow.")
 

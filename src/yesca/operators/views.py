@@ -411,6 +411,8 @@ sum_to = composite(
 
 def _sum_to(ops: Any, grad: Any, size: tuple[int, ...]) -> Any:
     shape = tuple(grad.shape)
+    if not size:
+        return ops.sum(grad)
     if shape == size:
         return grad
     extra = len(shape) - len(size)

@@ -16,7 +16,7 @@ def address(name: str) -> int:
 
 def host_function(name: str) -> Callable[..., Any]:
     """The function of NumPy arrays of this name."""
-    from . import lapack, polynomials
+    from . import fourier, lapack, polynomials
 
-    module = lapack if name in vars(lapack) else polynomials
+    module = next(m for m in (lapack, fourier, polynomials) if name in vars(m))
     return getattr(module, name)  # type: ignore[no-any-return]

@@ -297,7 +297,7 @@ def cofactors(a: Any, made: Any) -> None:
     u, s, vh = np.linalg.svd(a)
     others = np.where(np.eye(size, dtype=bool), 1, s[..., None, :]).prod(-1)
     sign = np.linalg.det(u) * np.linalg.det(vh)  # of size 1
-    made[...] = sign[..., None, None] * ((u * others[..., None, :]) @ vh)
+    made[...] = sign[..., None, None] * ((u * others[..., None, :]) @ vh).conj()
 
 
 # ---- the exponential ---------------------------------------------------------------------------
