@@ -104,12 +104,12 @@ def _far(ops: Any, x: Any) -> Any:
 
 def _grid_sample(ops: Any, self: Any, grid: Any, mode: str, padding_mode: str,
                  align_corners: bool | None) -> Any:
+    _check(self, grid, mode, padding_mode)
     if align_corners is None:
         warnings.warn("Default grid_sample and affine_grid behavior has changed to "
                       "align_corners=False since 1.3.0. Please specify align_corners=True if the "
                       "old behavior is desired. See the documentation of grid_sample for details.",
                       stacklevel=4)
-    _check(self, grid, mode, padding_mode)
     batch, channels, *sizes = self.shape
     shape = tuple(grid.shape[1:-1])
     each = [_taps(ops, ops.select(grid, -1, len(sizes) - 1 - d), size, mode, padding_mode,
