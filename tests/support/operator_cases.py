@@ -35,6 +35,19 @@ def generated(one):
 
 
 @cache
+def every(record):
+    return True
+
+
+def only(selects):
+    """A decorator: the test runs for the records of its module for which `selects` holds."""
+    def mark(test):
+        test.selects = selects
+        return test
+
+    return mark
+
+
 def sampled():
     """The records that the generated tests call."""
     import yesca
