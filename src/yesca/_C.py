@@ -47,7 +47,18 @@ def _jit_set_profiling_executor(enabled: bool) -> bool:
 _jit_set_profiling_mode = _jit_set_profiling_executor
 
 
+#: PyTorch's name -> (module below the package, its name there).
+_ELSEWHERE = {
+    "DisableTorchFunctionSubclass": ("dispatch.protocol", "DisableSubclasses"),
+    "DisableTorchFunction": ("dispatch.protocol", "DisableSubclasses"),
+    "_disabled_torch_function_impl": ("dispatch.protocol", "disabled"),
+}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ELSEWHERE:
+        module, own = _ELSEWHERE[name]
+        return getattr(importlib.import_module(f".{module}", __package__), own)
     if name in _FROM_PACKAGE:
         return getattr(importlib.import_module(__package__ or "yesca"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

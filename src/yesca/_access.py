@@ -15,9 +15,9 @@ from .core.dtypes import (
     get_default_dtype,
 )
 from .core.spec import Spec, spec
-from .core.storage import EXPORTED, UntypedStorage
+from .core.storage import EXPORTED
 from .core.tensor_base import TensorBase
-from .dispatch import creation
+from .dispatch import creation, from_data
 from .dispatch.call import OPERATORS
 from .dispatch.state import HOOKED_LEAVES, STATE
 
@@ -48,7 +48,7 @@ def construct(cls: type, args: tuple[Any, ...], device: Any) -> Any:
         return args[0].detach()  # type: ignore[attr-defined]
     if len(args) == 1 and type(args[0]).__name__ == "Size":
         return creation.empty(*args[0], dtype=dtype, device=device)
-    return creation.from_data(args[0], dtype, device, copy=True)
+    return from_data.from_data(args[0], dtype, device, copy=True)
 
 
 def is_contiguous(base: Spec, memory_format: Any) -> bool:
@@ -177,75 +177,39 @@ def as_array(tensor: Any, dtype: Any, copy: bool | None) -> Any:
     return made.copy() if copy else made
 
 
-# ---- storages --------------------------------------------------------------------------------
-
-class TypedStorage:
-    """A storage seen as elements of one dtype; one object per storage and dtype."""
-
-    def __init__(self, untyped: UntypedStorage, dtype: DType) -> None:
-        self._untyped = untyped
-        self.dtype = dtype
-
-    def untyped(self) -> UntypedStorage:
-        return self._untyped
-
-    def data_ptr(self) -> int:
-        return self._untyped.data_ptr()
-
-    @property
-    def device(self) -> Any:
-        return self._untyped.device
-
-    def size(self) -> int:
-        return self._untyped.nbytes() // self.dtype.itemsize
-
-    __len__ = size
-
-    def nbytes(self) -> int:
-        return self._untyped.nbytes()
-
-    def element_size(self) -> int:
-        return self.dtype.itemsize
-
-    def tolist(self) -> list[Any]:
-        return decode(bytes(self._untyped._memory()), self.dtype)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.tolist()[index]
-
-    def __setitem__(self, index: int, value: Any) -> None:
-        size = self.dtype.itemsize
-        at = range(len(self))[index] * size
-        self._untyped._memory()[at:at + size] = creation.encode(self.dtype, [value])
-
-    def __iter__(self) -> Any:
-        return iter(self.tolist())
-
-    def fill_(self, value: Any) -> TypedStorage:
-        self._untyped._memory()[:] = creation.encode(self.dtype, [value] * len(self))
-        return self
-
-    def __repr__(self) -> str:
-        lines = "".join(f" {v}\n" for v in self.tolist())
-        return (f"{lines}[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) "
-                f"of size {len(self)}]")
-
-
-TypedStorage.__module__ = "torch.storage"
-
-
-def typed_storage(tensor: Any) -> TypedStorage:
-    """The tensor's storage; views of one storage and dtype get the same object."""
-    untyped = tensor._storage
-    if untyped._typed is None:
-        untyped._typed = {}
-    dtype = tensor._spec.dtype
-    if dtype not in untyped._typed:
-        untyped._typed[dtype] = TypedStorage(untyped, dtype)
-    return untyped._typed[dtype]
+def as_subclass(tensor: Any, cls: type) -> Any:
+    """Another object for the same tensor: memory, version and place in the tape."""
+    made = object.__new__(cls)
+    made._storage, made._spec, made._offset = tensor._storage, tensor._spec, tensor._offset
+    made._counter, made._node, made._output_nr = tensor._counter, None, 0
+    made._grad = made._extra = None
+    made._requires_grad = False
+    if tensor.requires_grad:
+        viewed = OPERATORS.alias(tensor)
+        made._node, made._output_nr = viewed._node, viewed._output_nr
+        made._requires_grad, made._extra = True, viewed._extra
+    return made
 
 
 # ---- hooks and gradients ---------------------------------------------------------------------
+
+def require_gradient(tensor: Any, wanted: bool) -> None:
+    """Set a leaf's flag."""
+    if not tensor.is_leaf:
+        if not wanted:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach().")
+        return
+    dtype = tensor._spec.dtype
+    if wanted and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    if wanted and tensor._counter is None and not STATE.inference:
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside "
+                           "InferenceMode is not allowed.")
+    tensor._requires_grad = bool(wanted)
+
 
 def register_hook(tensor: Any, hook: Callable[[Any], Any]) -> Any:
     """Hooks of a leaf live with it, those of a result with its node."""

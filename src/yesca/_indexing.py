@@ -6,7 +6,7 @@ from typing import Any
 
 from .core.dtypes import BOOL, bool_, uint8
 from .core.tensor_base import TensorBase
-from .dispatch import creation
+from .dispatch import creation, from_data
 from .dispatch.call import OPERATORS, call, call_inplace
 from .dispatch.functions import record
 
@@ -47,7 +47,7 @@ def put(tensor: Any, index: Any, value: Any) -> None:
 def _as_value(value: Any, tensor: Any) -> Any:
     if isinstance(value, (int, float, complex)):
         return value
-    made = creation.from_data(value, None, tensor.device, copy=False)
+    made = from_data.from_data(value, None, tensor.device, copy=False)
     return made if made.dim() else made.item()
 
 
@@ -164,7 +164,7 @@ def _settled(item: Any) -> Any:
     if kind is slice:
         return slice(_bound(item.start), _bound(item.stop), _bound(item.step))
     if kind is bool:
-        return creation.tensor(item)
+        return from_data.tensor(item)
     if isinstance(item, TensorBase):
         spec = item._spec
         if spec.dtype.category > 1:
@@ -177,7 +177,7 @@ def _settled(item: Any) -> Any:
             return item.__index__()  # type: ignore[union-attr]
         if isinstance(item, (list, tuple)) and len(item) == 0:
             return creation.empty(0, dtype=_long())
-        return creation.from_data(item, None, None, copy=False)
+        return from_data.from_data(item, None, None, copy=False)
     if getattr(item, "__index__", None) is not None:
         return item.__index__()
     raise IndexError(

@@ -56,6 +56,11 @@ HOMES: dict[str, str] = {
     "predicates": "is_tensor is_storage typename get_device_module is_warn_always_enabled "
                   "set_warn_always OutOfMemoryError AcceleratorError",
     "streams": "Stream Event",
+    "_dlpack": "from_dlpack to_dlpack",
+    "nn.functional": (
+        "cosine_similarity pairwise_distance cosine_embedding_loss hinge_embedding_loss "
+        "margin_ranking_loss triplet_margin_loss"
+    ),
     "typed_tensors": (
         "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor "
         "IntTensor LongTensor BoolTensor set_default_tensor_type"

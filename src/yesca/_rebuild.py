@@ -151,7 +151,9 @@ def reduce_tensor(tensor: Any, protocol: int = 2) -> tuple[Any, ...]:
 
 def _reduce_data(tensor: Any) -> tuple[Any, tuple[Any, ...]]:
     _warn_of_hooks(tensor)
-    dtype, size, stride = tensor.dtype, tuple(tensor.size()), tuple(tensor.stride())
+    # A new tuple of strides for each tensor, as PyTorch gives: pickle writes an object it has
+    # met before as a reference, and files shall not depend on which specs share their strides.
+    dtype, size, stride = tensor.dtype, tuple(tensor.size()), tuple(n for n in tensor.stride())
     if tensor.device.type == "meta":
         return _rebuild_meta_tensor_no_storage, (dtype, size, stride, tensor.requires_grad)
     untyped = tensor.untyped_storage()

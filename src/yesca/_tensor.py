@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import _access, _indexing
+from ._tensor_meta import TensorMeta
 from .autograd import calls, tape  # noqa: F401 - `tape` records operator calls
 from .autograd.handle import GradFn, grad_fn_of
 from .autograd.inplace import gradient_edge
@@ -17,27 +18,14 @@ from .core.dtypes import FLOATING, DType
 from .core.spec import Size, Spec
 from .core.storage import UntypedStorage
 from .core.tensor_base import Extra, TensorBase, Version
-from .dispatch import functions
+from .core.views import wrap_dim
+from .dispatch import functions, protocol
 from .dispatch.call import OPERATORS
 from .dispatch.inplace import settle
 from .dispatch.state import STATE
 
 
-class _TensorMeta(type):
-    """Looks methods up in the records when the class has not got them yet."""
-
-    def __getattr__(cls, name: str) -> Any:
-        made = None if name.startswith("__") else functions.method(name)
-        if made is None:
-            raise AttributeError(f"type object 'torch.{cls.__name__}' has no attribute '{name}'")
-        setattr(Tensor, name, made)
-        return made
-
-    def __dir__(cls) -> list[str]:
-        return sorted({*super().__dir__(), *functions.names()})
-
-
-class Tensor(TensorBase, metaclass=_TensorMeta):
+class Tensor(TensorBase, metaclass=TensorMeta):
     """An n-dimensional array of one dtype that remembers how it was computed.
 
     >>> import yesca as torch
@@ -67,6 +55,19 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         setattr(Tensor, name, made)
         return getattr(self, name)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        protocol.adopt(cls, Tensor)
+
+    @classmethod
+    def __torch_function__(cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (),
+                           kwargs: dict[str, Any] | None = None) -> Any:
+        return protocol.default(cls, func, types, args, kwargs)
+
+    def as_subclass(self, cls: type) -> Any:
+        """The same tensor as an instance of a subclass of Tensor: memory and tape are shared."""
+        return _access.as_subclass(self, cls)
 
     @classmethod
     def _make_subclass(cls, class_: type, data: Tensor, require_grad: bool = False) -> Any:
@@ -114,11 +115,11 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     ndimension = dim
 
     def size(self, dim: int | None = None) -> Any:
-        return self._spec.shape if dim is None else self._spec.shape[_wrapped(dim, self._spec)]
+        return self._spec.shape if dim is None else self._spec.shape[wrap_dim(dim, self._spec.ndim)]
 
     def stride(self, dim: int | None = None) -> Any:
         strides = self._spec.strides
-        return strides if dim is None else strides[_wrapped(dim, self._spec)]
+        return strides if dim is None else strides[wrap_dim(dim, self._spec.ndim)]
 
     def numel(self) -> int:
         return self._spec.numel
@@ -147,24 +148,6 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     def is_neg(self) -> bool:
         """False: there are no negated views here."""
         return False
-
-    @property
-    def real(self) -> Tensor:
-        """The real part: a view of a complex tensor, and a real tensor itself."""
-        return OPERATORS.real(self)  # type: ignore[no-any-return]
-
-    @real.setter
-    def real(self, value: Any) -> None:
-        self.real.copy_(_as_operand(value, self))
-
-    @property
-    def imag(self) -> Tensor:
-        """The imaginary part of a complex tensor, as a view."""
-        return OPERATORS.imag(self)  # type: ignore[no-any-return]
-
-    @imag.setter
-    def imag(self, value: Any) -> None:
-        self.imag.copy_(_as_operand(value, self))
 
     def is_signed(self) -> bool:
         return self._spec.dtype.is_signed
@@ -215,7 +198,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
         return self._storage
 
     def storage(self) -> Any:
-        return _access.typed_storage(self)
+        from .typed_storages import storage_of
+
+        return storage_of(self)
 
     def data_ptr(self) -> int:
         if not self._spec.numel:
@@ -244,20 +229,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Make this leaf collect gradients (or stop it)."""
-        if not self.is_leaf:
-            if not requires_grad:
-                raise RuntimeError(
-                    "you can only change requires_grad flags of leaf variables. If you want to "
-                    "use a computed variable in a subgraph that doesn't require differentiation "
-                    "use var_no_grad = var.detach().")
-            return self
-        dtype = self._spec.dtype
-        if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if requires_grad and self._counter is None and not STATE.inference:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside "
-                               "InferenceMode is not allowed.")
-        self._requires_grad = bool(requires_grad)
+        _access.require_gradient(self, requires_grad)
         return self
 
     @property
@@ -336,8 +308,7 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
 
     @property
     def data(self) -> Tensor:
-        made = wrap(self._storage, self._spec, self._offset)
-        return made
+        return wrap(self._storage, self._spec, self._offset)
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -359,9 +330,6 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
         self._node, self._output_nr, self._requires_grad = None, 0, False
         return self
-
-    def is_same(self, other: Any) -> bool:
-        return self is other
 
     def _is_view(self) -> bool:
         return self._extra is not None and self._extra.base is not None
@@ -391,7 +359,9 @@ class Tensor(TensorBase, metaclass=_TensorMeta):
     __array_priority__ = 1000
 
     def __dlpack__(self, **kwargs: Any) -> Any:
-        return self.numpy().__dlpack__()
+        from ._dlpack import exported
+
+        return exported(self, **kwargs)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
@@ -486,18 +456,6 @@ def wrap(storage: UntypedStorage, spec: Spec, offset: int) -> Tensor:
 
 
 registry.wrap = wrap
-
-
-def _as_operand(value: Any, like: Tensor) -> Any:
-    if isinstance(value, TensorBase):
-        return value
-    return OPERATORS.tensor(value, dtype=like._spec.dtype.to_real())
-
-
-def _wrapped(dim: int, spec: Spec) -> int:
-    from .core.views import wrap_dim
-
-    return wrap_dim(dim, spec.ndim)
 
 
 from . import _tensor_methods  # noqa: E402 - adds methods to the class above

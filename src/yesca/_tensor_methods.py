@@ -6,11 +6,12 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from . import _legacy_methods, _view_writes
 from .core.devices import CPU, resolve
 from .core.dtypes import BY_NAME, DType, get_default_dtype
 from .core.spec import spec
 from .core.tensor_base import TensorBase
-from .dispatch import creation
+from .dispatch import creation, from_data
 from .dispatch.call import OPERATORS, call, call_inplace
 from .dispatch.functions import record
 
@@ -24,7 +25,7 @@ def _accepts(value: Any) -> bool:
 def _plain(value: Any) -> Any:
     if isinstance(value, _NUMBERS):
         return value
-    return value.item() if getattr(value, "ndim", 1) == 0 else creation.as_tensor(value)
+    return value.item() if getattr(value, "ndim", 1) == 0 else from_data.as_tensor(value)
 
 
 def _binary(name: str, *rest: Any, swap: bool = False) -> Callable[[Any, Any], Any]:
@@ -183,7 +184,7 @@ def _new_of(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None,
                 requires_grad: bool = False) -> Any:
-    made = creation.from_data(data, dtype or self._spec.dtype, device or self._spec.device, True)
+    made = from_data.from_data(data, dtype or self._spec.dtype, device or self._spec.device, True)
     return made.requires_grad_(requires_grad)
 
 
@@ -205,6 +206,19 @@ def _transposed_all(self: Any) -> Any:
 
 def _last_two(self: Any) -> Any:
     return OPERATORS.transpose(self, -2, -1)
+
+
+def _part(name: str, doc: str) -> property:
+    """`z.real` and `z.imag`: views, to which numbers and tensors can be assigned."""
+    def get(self: Any) -> Any:
+        return getattr(OPERATORS, name)(self)
+
+    def put(self: Any, value: Any) -> None:
+        part = get(self)
+        part.copy_(value if isinstance(value, TensorBase)
+                   else from_data.tensor(value, dtype=part._spec.dtype))
+
+    return property(get, put, None, doc)
 
 
 def _hermitian(self: Any) -> Any:
@@ -256,7 +270,7 @@ def _set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = No
         self._storage, self._spec, self._offset = source._storage, source._spec, source._offset
         return self
     storage = creation.make(spec(self._spec.dtype, (0,)))._storage if source is None else \
-        getattr(source, "_untyped", source)
+        getattr(source, "_untyped_storage", source)
     shape = (storage._nbytes // self._spec.dtype.itemsize,) if size is None else tuple(size)
     if stride is None:
         stride = spec(self._spec.dtype, shape).strides
@@ -286,7 +300,11 @@ def install(cls: Any) -> None:
         setattr(cls, f"__{name}__", _bitwise(name))
         setattr(cls, f"__r{name}__", _bitwise(name))
         setattr(cls, f"__i{name}__", _inplace(f"bitwise_{name}"))
-    cls.__lshift__, cls.__rshift__ = _bitwise("left_shift"), _bitwise("right_shift")
+    for name, record_name in (("lshift", "left_shift"), ("rshift", "right_shift")):
+        setattr(cls, f"__{name}__", _bitwise(record_name))
+        setattr(cls, f"__r{name}__", _bitwise(record_name, swap=True))
+        setattr(cls, f"__i{name}__", _inplace(f"bitwise_{record_name}"))
+    cls.__rdiv__ = cls.__rtruediv__
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(cls, f"__{name}__", _compare(name))
     cls.__neg__, cls.__pos__, cls.__abs__ = _unary("neg"), _unary("positive"), _unary("abs")
@@ -309,6 +327,8 @@ def install(cls: Any) -> None:
     cls.new_tensor = _new_tensor
     cls.T = property(_transposed_all)
     cls.mT = property(_last_two)
+    cls.real = _part("real", "The real part: a view, or a real tensor itself.")
+    cls.imag = _part("imag", "The imaginary part of a complex tensor, as a view.")
     cls.H, cls.mH = property(_hermitian), property(lambda self: OPERATORS.adjoint(self))
     for name in ("max", "min"):
         setattr(cls, name, _overload(name))
@@ -316,6 +336,8 @@ def install(cls: Any) -> None:
     cls.where = lambda self, condition, other: OPERATORS.where(condition, self, other)
     cls.resize_as_ = lambda self, other: _resize_(self, other._spec.shape)
     cls.__hash__ = lambda self: id(self)
+    _view_writes.install(cls)
+    _legacy_methods.install(cls)
 
 
 #: Python operators, and methods, whose builtins are made at start-up: (attribute, record).

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import _tensor  # noqa: F401 - sets up what operators wrap their results in
 from .dispatch.call import OPERATORS
-from .dispatch.functions import names
+from .dispatch.functions import names, public
 
 
 def __getattr__(name: str) -> Any:
@@ -16,7 +16,8 @@ def __getattr__(name: str) -> Any:
         made = getattr(OPERATORS, name)
     except AttributeError:
         raise AttributeError(f"module 'torch' has no attribute {name!r}") from None
-    globals()[name] = made
+    made = public(name, made)
+    globals()[name] = made  # hides builtins of the same name: this module uses none of them
     return made
 
 

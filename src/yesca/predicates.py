@@ -39,7 +39,9 @@ def is_tensor(obj: Any, /) -> bool:
 
 def is_storage(obj: Any, /) -> bool:
     """Whether `obj` is a storage object."""
-    return isinstance(obj, UntypedStorage) or type(obj).__name__ in ("TypedStorage",)
+    from .typed_storages import TypedStorage
+
+    return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
 def typename(obj: Any, /) -> str:

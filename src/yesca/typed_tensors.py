@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from .base.naming import lives_in, public_module
 from .core import dtypes
-from .core.devices import CPU, Device
+from .core.devices import Device
 from .core.dtypes import DType
 from .core.layouts import strided
-from .core.storage import UntypedStorage
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -43,61 +42,10 @@ class tensortype(type):
             raise RuntimeError(
                 f"legacy constructor expects device type: cpu but device type: {kind} was passed"
             )
-        return legacy_new(cls.dtype, args)
+        from . import _legacy_methods, _tensor
 
-
-def legacy_new(dtype: DType, args: tuple[Any, ...]) -> Tensor:
-    """A tensor from the arguments of a legacy constructor.
-
-    Nothing gives an empty tensor; sizes (or one `Size`) an uninitialised one; a tensor of this
-    dtype itself, as an alias; a storage a tensor over it; any other sequence its elements.
-    """
-    from . import functional
-    from ._tensor import Tensor
-
-    ops: Any = functional  # its functions are made from the records when they are asked for
-
-    if not args:
-        return ops.empty((0,), dtype=dtype)
-    first = args[0]
-    if isinstance(first, int) and not isinstance(first, bool):
-        return ops.empty(_sizes(args), dtype=dtype)
-    if len(args) > 1:
-        raise TypeError(f"new() takes sizes or one sequence, but got {len(args)} arguments")
-    if type(first).__name__ == "Size":
-        return ops.empty(tuple(first), dtype=dtype)
-    if isinstance(first, Tensor):
-        if first.dtype is not dtype or first.device != CPU:
-            raise TypeError(
-                f"expected a tensor of {dtype} on cpu (got {first.dtype} on {first.device}); "
-                f"use .to({dtype})"
-            )
-        return first.detach()
-    if isinstance(first, UntypedStorage):
-        return ops.empty((0,), dtype=dtype).set_(first)
-    if isinstance(first, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{type(first).__name__}'")
-    try:
-        len(first)
-    except TypeError:
-        raise TypeError(
-            f"new(): data must be a sequence (got {type(first).__name__})"
-        ) from None
-    return ops.tensor(list(first) if isinstance(first, range) else first, dtype=dtype)
-
-
-def _sizes(args: tuple[Any, ...]) -> tuple[int, ...]:
-    for place, size in enumerate(args, start=1):
-        if not isinstance(size, int):
-            raise TypeError(
-                f"new(): argument 'size' failed to unpack the object at pos {place} with error "
-                f'"type must be tuple of ints,but got {type(size).__name__}"'
-            )
-        if size < 0:
-            raise RuntimeError(
-                f"Trying to create tensor with negative dimension {size}: {list(args)}"
-            )
-    return args
+        made: _tensor.Tensor = _legacy_methods.legacy_new(cls.dtype, args)
+        return made
 
 
 def _make(name: str, dtype: DType) -> tensortype:

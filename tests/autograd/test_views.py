@@ -66,6 +66,19 @@ def test_second_derivative_through_a_write():
     assert second.tolist() == [162.0, 12.0]
 
 
+def test_second_derivative_with_repeated_gradients():
+    w = leaf(0.5, 1.5)
+    y = torch.zeros(3, 2)
+    y.copy_(w)
+    y.view(-1)[0] = 2.0
+    first, = grad((y * y).sum(), w, create_graph=True)
+    second, = grad((first * first).sum(), w)
+    assert first.tolist() == [2.0, 9.0]
+    assert second.tolist() == [16.0, 108.0]
+    y.zero_()
+    assert grad(y.sum(), w)[0].tolist() == [0.0, 0.0]
+
+
 def test_assignment_by_index():
     x, v = leaf(1.0, 2.0, 3.0), leaf(9.0)
     y = x * 2

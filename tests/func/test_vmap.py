@@ -132,7 +132,7 @@ def test_custom_functions():
 
     for function in (Square, Own):
         assert vmap(function.apply)(X).tolist() == (X**2).tolist()
-        slopes = vmap(torch.func.grad(lambda a: function.apply(a).sum()))(X)
+        slopes = vmap(torch.func.grad(lambda a, f=function: f.apply(a).sum()))(X)
         assert slopes.tolist() == (2 * X).tolist()
     with pytest.raises(RuntimeError, match="does not have vmap support"):
         vmap(Without.apply)(X)

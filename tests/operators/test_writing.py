@@ -24,10 +24,9 @@ def cases(one):
             continue
 
 
+@operator_cases.only(lambda one: one.inplace)
 def test_inplace(one):
     """`x.name_(...)` is `name(x, ...)` in x's memory, one version later."""
-    if not one.inplace:
-        pytest.skip("no in-place form")
     function = getattr(OPERATORS, one.name + "_")
     for case, wanted in cases(one):
         case = operator_cases.map_tensors(yesca, case, lambda t: t.clone())
@@ -47,10 +46,10 @@ def fits(result, target):
         yesca.can_cast(result.dtype, target.dtype)
 
 
+@operator_cases.only(
+    lambda one: one.kind == "elementwise" and one.inplace and one.samples is None)
 def test_inplace_refuses_dtypes(one):
     """A target of a lower category than the result is refused."""
-    if one.kind != "elementwise" or not one.inplace or one.samples is not None:
-        pytest.skip("no elementwise in-place form")
     case = operator_cases.cases(one, yesca, "int64")[0]
     try:
         result = operator_cases.call(one, getattr(OPERATORS, one.name), case)
@@ -64,10 +63,9 @@ def test_inplace_refuses_dtypes(one):
     operator_cases.check_same(yesca, case[0], before)
 
 
+@operator_cases.only(lambda one: one.out)
 def test_out(one):
     """`out=` takes the result, resized from nothing, and counts one write."""
-    if not one.out:
-        pytest.skip("no out=")
     function = getattr(OPERATORS, one.name)
     for case, wanted in list(cases(one))[:2]:
         results = operator_cases.tensors_in(yesca, wanted)

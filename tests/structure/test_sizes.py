@@ -44,3 +44,9 @@ def test_readmes_of_rooms():
     wrong = [str(path) for path in readmes
              if len(path.read_text(encoding="utf-8").splitlines()) > 30]
     assert not wrong, "\n".join(wrong)
+
+
+def test_every_room_has_a_readme():
+    rooms = {path.parent for path in (ROOT / "src" / "yesca").glob("*/__init__.py")}
+    missing = [room.name for room in sorted(rooms) if not (room / "README.md").is_file()]
+    assert not missing

@@ -6,6 +6,7 @@ record, dtype and layout give the same numbers in every package and every proces
 
 import math
 import random
+from functools import cache
 
 import operator_samples
 
@@ -27,8 +28,32 @@ def generated(one):
     """Whether the generated tests call a record: it is no part of another operator, gives a
     result of its own, and is not one for lists of tensors, which the optimizers' tests call."""
     only_inplace = one.inplace and not one.function and not one.method
-    return one.kind != "multi" and not only_inplace \
-        and one.name not in operator_samples.INTERNAL
+    elsewhere = one.name.startswith("linalg_") and one.name not in operator_samples.SAMPLES \
+        or one.name in operator_samples.ELSEWHERE | operator_samples.INTERNAL
+    return one.kind not in ("multi", "library") and not only_inplace \
+        and (one.samples is not None or not elsewhere)
+
+
+@cache
+def every(record):
+    return True
+
+
+def only(selects):
+    """A decorator: the test runs for the records of its module for which `selects` holds."""
+    def mark(test):
+        test.selects = selects
+        return test
+
+    return mark
+
+
+def sampled():
+    """The records that the generated tests call."""
+    import yesca
+
+    return tuple(one for one in records().values()
+                 if generated(one) and cases(one, yesca) is not None)
 
 
 class Maker:
@@ -223,8 +248,11 @@ def map_tensors(package, values, function):
 
 
 def values_of(tensor):
-    """A tensor's numbers as floats, flat; huge integers round."""
-    return [float(v) for v in tensor.reshape(-1).tolist()]
+    """A tensor's numbers as floats, flat; complex ones as two, huge integers rounded."""
+    values = tensor.reshape(-1).tolist()
+    if values and isinstance(values[0], complex):
+        return [part for v in values for part in (v.real, v.imag)]
+    return [float(v) for v in values]
 
 
 def check_same(package, got, wanted, relative=0.0, absolute=0.0, strides=True):

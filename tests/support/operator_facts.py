@@ -8,6 +8,19 @@ DTYPES = ("bool", "uint8", "int64", "float16", "bfloat16", "float32", "float64")
 STRIDE_LAYOUTS = ("contiguous", "transposed", "channels_last", "sliced", "expanded")
 
 
+#: PyTorch's function of this name takes other arguments or gives other results.
+OTHERS = ("pool", "binary_cross_entropy_with_logits", "fill_diagonal", "embedding_bag", "kl_div",
+          "instance_norm")
+
+
+def public(package, name):
+    """The package's function or method of a record's name, or None."""
+    if any(part in name for part in OTHERS) or "_" in (name[0], name[-1]):
+        return None
+    homes = (package, package.Tensor, package.nn.functional, package.special, package.linalg)
+    return next((getattr(home, name) for home in homes if hasattr(home, name)), None)
+
+
 def attempt(one, function, case):
     """The result, or the name of the error's class."""
     try:

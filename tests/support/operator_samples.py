@@ -144,6 +144,13 @@ def _cross_entropy(make):
             (make(3, 4), make(3, 4, low=0.1, high=0.4))]
 
 
+sample("float_power")(lambda make: [(make(3, 4, low=0.5), make(4)), (make(3, low=0.5), 2)])
+sample("polygamma")(lambda make: [(1, make(3, 4, low=0.5, high=4)), (2, make(3, low=0.5, high=4))])
+sample("mvlgamma")(lambda make: [(make(3, 4, low=2.5, high=5), 2)])
+sample("igamma", "igammac")(lambda make: [(make(3, 4, low=0.5, high=4),
+                                           make(3, 4, low=0.5, high=4))])
+
+
 # ---- indices ---------------------------------------------------------------------------------
 
 sample("embedding")(lambda make: [(make(5, 3), make.integers(2, 4))])
@@ -157,17 +164,13 @@ sample("take_along_dim")(lambda make: [(make(3, 4), make.integers(3, 2), 1), (ma
                                                                               make.integers(5))])
 
 
-@sample("index_add", "index_copy", "index_add_", "index_copy_")
-def _along(make):
-    return [(make(4, 3), 0, make.integers(2, low=1, high=2) * 0 + 1, make(2, 3))] \
-        if make.layout == "expanded" else [(make(4, 3), 0, _apart(make, 2), make(2, 3))]
-
-
 def _apart(make, count):
-    """Different indices."""
+    """Different indices, contiguous in every layout."""
     return make.tensor(range(count - 1, -1, -1), "int64", (count,))
 
 
+sample("index_add", "index_copy", "index_add_", "index_copy_")(lambda make: [
+    (make(4, 3), 0, _apart(make, 2), make(2, 3))])
 sample("index_fill", "index_fill_")(lambda make: [(make(4, 3), 1, _apart(make, 2), 1)])
 sample("index_reduce", "index_reduce_")(lambda make: [
     (make(4, 3), 0, _apart(make, 2), make(2, 3), "amax")])
@@ -218,7 +221,7 @@ sample("bincount")(lambda make: [(make.integers(7),)])
 sample("equal", "allclose")(lambda make: [(make(3, 4), make(3, 4))])
 sample("t_copy", "trace")(lambda make: [(make(3, 4),)])
 sample("diag", "diagflat")(lambda make: [(make(3),), (make(3, 4),)])
-sample("threshold")(lambda make: [(make(3, 4), 0, 1)])
+sample("threshold", "threshold_")(lambda make: [(make(3, 4), 0, 1)])
 
 for _name, _arguments in (
     ("view_copy", ((2, 6),)), ("expand_copy", ((2, 3, 4),)), ("permute_copy", ((1, 0),)),
@@ -227,6 +230,19 @@ for _name, _arguments in (
 ):
     SAMPLES[_name] = lambda make, rest=_arguments: [(make(3, 4), *rest)]
 
+always("cross", [(4, 3), (4, 3)])
+always("pdist", [(4, 3)])
+sample("vander")(lambda make: [(make(4), 3)])
+sample("matrix_power")(lambda make: [(make(3, 3), 3), (make(2, 3, 3), 2)])
+
+#: Matrices that must be square, definite or of full rank, and complex numbers, which the arguments
+#: here are not: their families have tests of their own.
+ELSEWHERE = frozenset("""
+    cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet lu lu_parts lu_solve
+    lu_unpack lu_permutation matrix_exp matrix_exp_parts orgqr ormqr slogdet triangular_parts
+    triangular_solve complex polar real_part imag_part imag view_as_complex view_as_real conj_view
+    angle ctc_loss multilabel_margin_loss
+    """.split())
 INTERNAL = frozenset("""
     attention attention_slopes batch_norm_backward cat_list cdist_direct cdist_product
     cdist_slopes contraction convolution convolution_derivatives cross_entropy_backward
@@ -241,6 +257,7 @@ INTERNAL = frozenset("""
     histogram binary_cross_entropy_reduced binary_cross_entropy_with_logits_reduced
     huber_loss_reduced kl_div_reduced l1_loss_reduced mse_loss_reduced poisson_nll_loss_reduced
     smooth_l1_loss_reduced soft_margin_loss_reduced adaptive_avg_pool adaptive_avg_pool_backward
+    cross_parts norm_power
     adaptive_max_pool avg_pool avg_pool_backward col2im_blocks im2col_blocks max_pool
-    max_pool_backward resample_backward take_flat
+    max_pool_backward resample_backward stepped take_flat
     """.split())

@@ -34,8 +34,10 @@ ENGINE: dict[str, str] = {
 }
 #: Files beside the rooms that belong to the row of `_tensor.py` and `functional.py`.
 TENSOR_FILES = (
-    "_tensor", "_tensor_methods", "_access", "_indexing", "_printing", "_rebuild",
-    "_storage_access", "functional",
+    "_tensor", "_tensor_methods", "_tensor_meta", "_legacy_methods", "_view_writes", "_access",
+    "_indexing", "_printing", "_rebuild", "_storage_access", "typed_storages", "typed_tensors",
+    "_dlpack",
+    "functional",
 )
 #: Files that may know every room: the package's names and the runner.
 TOP = ("__init__", "__main__", "_names", "_runner")

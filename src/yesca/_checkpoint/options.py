@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import mmap
 import threading
 from dataclasses import dataclass, field
 from enum import Enum
+
+_MAP_PRIVATE: int | None = getattr(mmap, "MAP_PRIVATE", None)  # none on Windows
 
 
 class LoadEndianness(Enum):
@@ -30,7 +33,7 @@ class LoadOptions:
 
     mmap: bool = False
     endianness: LoadEndianness | None = None
-    mmap_flags: int | None = getattr(mmap, "MAP_PRIVATE", None)
+    mmap_flags: int | None = _MAP_PRIVATE
     calculate_storage_offsets: bool = False
 
 

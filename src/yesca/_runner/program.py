@@ -168,5 +168,6 @@ def _read(path: str, full: str) -> bytes | CodeType:
 
 
 def _stop(message: str) -> NoReturn:
-    print(f"{sys.executable}: {message}", file=sys.stderr)
+    # the name Python was started by, as its own message has it; `sys.executable` is a tidied path
+    print(f"{sys.orig_argv[0]}: {message}", file=sys.stderr)
     raise SystemExit(2)

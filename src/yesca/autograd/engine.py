@@ -14,7 +14,7 @@ from typing import Any
 from ..core.storage import UntypedStorage
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS
-from ..dispatch.state import HOOKED_LEAVES, STATE, set_grad
+from ..dispatch.state import HOOKED_LEAVES, STATE, set_grad, set_levels
 from .function_node import FunctionNode, fitted
 
 Edge = tuple[Any, int]
@@ -101,6 +101,8 @@ class Run:
         before, outer = STATE.grad, STATE.run
         STATE.run = self
         self.roots = roots
+        levels = STATE.levels
+        set_levels([level for level in levels if level.is_batch])
         set_grad(self.create)
         try:
             self.loop(needed)
@@ -108,6 +110,7 @@ class Run:
                 self.leaf(leaf, self.pending.pop(leaf))
         finally:
             STATE.run = outer
+            set_levels(levels)
             set_grad(before)
 
     def reached(self, places: Sequence[Any]) -> int:

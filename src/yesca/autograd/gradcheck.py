@@ -92,8 +92,10 @@ def _wants(value: Any) -> bool:
 def _random_like(tensor: Any) -> Any:
     """Fixed numbers between -1 and 1: the user's generator stays as it is."""
     count = max(tensor.numel(), 1)
-    flat = OPERATORS.arange(1, count + 1, dtype=tensor.dtype)
+    flat = OPERATORS.arange(1, count + 1, dtype=tensor.dtype.to_real())
     made = OPERATORS.sin(flat * 12.9898) * 0.9
+    if tensor.is_complex():
+        made = OPERATORS.complex(made, OPERATORS.cos(flat * 7.233))
     return OPERATORS.reshape(made[:tensor.numel()], tuple(tensor.shape))
 
 
@@ -104,6 +106,7 @@ def _differentiable(outputs: Any) -> tuple[Any, ...]:
 def _check(func: Callable[..., Any], inputs: tuple[Any, ...], eps: float, atol: float, rtol: float,
            nondet_tol: float, undefined: bool) -> None:
     _check_inputs(inputs)
+    func = _by_parts(func)
     with enable_grad():
         all_outputs = _as_tuple(func(*inputs))
     outputs = [o for o in all_outputs if o.requires_grad]
@@ -122,6 +125,15 @@ def _check(func: Callable[..., Any], inputs: tuple[Any, ...], eps: float, atol: 
                     f"numerical:{numerical[k]}\nanalytical:{analytical}\n")
     if undefined:
         _check_undefined(outputs, sources)
+
+
+def _by_parts(func: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with complex results as pairs of real ones, checked one by one."""
+    def parts(*values: Any) -> tuple[Any, ...]:
+        return tuple([OPERATORS.view_as_real(OPERATORS.resolve_conj(o)) if o.is_complex() else o
+                      for o in _as_tuple(func(*values))])
+
+    return parts
 
 
 def _check_inputs(inputs: Sequence[Any]) -> None:
@@ -168,7 +180,7 @@ def _numerical(func: Callable[..., Any], inputs: tuple[Any, ...], source: Any, p
             parts = [_difference(func, inputs, flat, j, step, places) for step in steps]
             for k in range(len(places)):
                 one = parts[0][k]
-                if len(parts) == 2:  # conjugate Wirtinger: (d/dx + i d/dy) / 2, doubled
+                if len(parts) == 2:  # the gradient of a real function: d/dx + i d/dy
                     one = one + parts[1][k] * 1j
                 columns[k].append(one)
     outputs = _as_tuple(func(*inputs)) if not source.numel() else ()

@@ -53,8 +53,12 @@ class ViewNode(OwnNode):
 
     def apply(self, grads: list[Any]) -> list[Any]:
         spec, offset, base = self._view
-        return [OPERATORS.as_strided_scatter_add(grads[0], tuple(base.shape), tuple(base.strides),
-                                                 tuple(spec.strides), offset)]
+        shape, strides = tuple(base.shape), tuple(base.strides)
+        if spec.dtype is not base.dtype:  # a part of complex numbers
+            shape, strides = (*shape, 2), (*(2 * s for s in strides), 1)
+        made = OPERATORS.as_strided_scatter_add(grads[0], shape, strides, tuple(spec.strides),
+                                                offset)
+        return [_to_base(made, spec, base)]
 
 
 class CopySlices(OwnNode):
@@ -78,14 +82,36 @@ class CopySlices(OwnNode):
         grad = grads[0]
         if not OPERATORS.is_like(grad, base):
             grad = OPERATORS.copy_like(grad, tuple(base.shape), tuple(base.strides))
-        part = OPERATORS.as_strided_view(grad, size, stride, offset)
+        grad = _to_view(grad, spec, base)
+        part = OPERATORS.as_strided(grad, size, stride, grad._offset + offset)
         inside = list(self._inner.apply([OPERATORS.clone(part)]))
         own = inside.pop(self._position)
         if self._edges[0] is None:
             return [None, *inside]
         if own is None:
             own = OPERATORS.zeros_like(part)
-        return [OPERATORS.as_strided_scatter(grad, own, size, stride, offset), *inside]
+        made = OPERATORS.strided_scatter(grad, own, size, stride, offset)
+        return [_to_base(made, spec, base), *inside]
+
+
+def _to_view(grad: Any, spec: Any, base: Any) -> Any:
+    """A base's gradient as a view sees it that is conjugated, or has parts of complex numbers."""
+    if spec.dtype is not base.dtype and base.dtype.is_complex:
+        return OPERATORS.view_as_real(OPERATORS.resolve_conj(grad))
+    return grad if spec.conj is base.conj else OPERATORS.conj(grad)
+
+
+def _to_base(grad: Any, spec: Any, base: Any) -> Any:
+    """`_to_view` undone."""
+    if spec.dtype is not base.dtype and base.dtype.is_complex:
+        return OPERATORS.view_as_complex(grad)
+    return grad if spec.conj is base.conj else OPERATORS.conj_physical(grad)
+
+
+def _place(view: Any, base: Any) -> tuple[Any, int, Any]:
+    """The view's spec, where it begins in its base, in elements of the view, and the base's."""
+    start = base._offset * base._spec.dtype.itemsize // view._spec.dtype.itemsize
+    return view._spec, view._offset - start, base._spec
 
 
 def identity_node(leaf: Any) -> Node:
@@ -111,7 +137,7 @@ def rebase(target: Any, node: Node, port: int = 0, position: int = 0) -> None:
     base = extra.base if extra is not None else None
     if base is None:
         if extra is not None and extra.retain:
-            _move_retained(target, node, port)
+            move_retained(target, node, port)
         target._node, target._output_nr, target._requires_grad = node, port, True
         return
     joined = base._requires_grad
@@ -120,14 +146,14 @@ def rebase(target: Any, node: Node, port: int = 0, position: int = 0) -> None:
     ports.pop(position)
     made = CopySlices((gradient_edge(base) if joined else None, *edges),
                       (base._output_nr if joined else 0, *ports))
-    made._view = (target._spec, target._offset - base._offset, base._spec)
+    made._view = _place(target, base)
     made._inner, made._position = node, position
     made._extra, node._extra = node._extra, None
     base._node, base._output_nr, base._requires_grad = made, 0, True
     regenerate(target)
 
 
-def _move_retained(target: Any, node: Node, port: int) -> None:
+def move_retained(target: Any, node: Node, port: int) -> None:
     """`retain_grad` speaks of the tensor, so it goes along to the new node."""
     reference = target._node.extra.retained.pop(target._output_nr)
     retained = node.extra.retained
@@ -145,5 +171,5 @@ def regenerate(tensor: Any) -> None:
     if not base._requires_grad or not (dtype.is_floating_point or dtype.is_complex):
         return
     made = ViewNode((gradient_edge(base),), (base._output_nr,))
-    made._view = (tensor._spec, tensor._offset - base._offset, base._spec)
+    made._view = _place(tensor, base)
     tensor._node, tensor._output_nr, tensor._requires_grad = made, 0, True

@@ -162,7 +162,7 @@ def _user_cache(name: str) -> str:
 
 DEBUG: Variable[int] = Variable(
     "YESCA_DEBUG", level, 0,
-    "1 launches, 2 fused groups, 3 loop IR, 4 generated source, 5 IR after each pass, 6 assembly",
+    "1 launches with time and bytes, 3 loop IR, 4 LLVM source, 5 LLVM after O3, 6 assembly",
 )
 LOGS: Variable[tuple[str, ...]] = Variable(
     "YESCA_LOGS", words, (),

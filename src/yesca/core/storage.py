@@ -9,7 +9,7 @@ the engine may write to it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..base.naming import public_module
 from . import registry
@@ -28,15 +28,18 @@ class UntypedStorage:
     __slots__ = ("_address", "_nbytes", "_device", "_owner", "_flags", "_typed", "_number",
                  "__weakref__")
 
-    def __init__(self, nbytes: int = 0, *, device: object = None) -> None:
+    def __init__(self, nbytes: int | Sequence[int] = 0, *, device: object = None) -> None:
+        given = None if isinstance(nbytes, int) else bytes(v & 255 for v in nbytes)
         self._device = CPU if device is None else Device(device)
-        self._nbytes = int(nbytes)
+        self._nbytes = int(nbytes) if given is None else len(given)  # type: ignore[call-overload]
         self._flags = 0
         self._typed = None
         if self._device.type == "meta":
             self._address, self._owner = 0, None
         else:
             self._address, self._owner = registry.allocate(self._nbytes)
+            if given:
+                ctypes.memmove(self._address, given, self._nbytes)
 
     @classmethod
     def _wrap(cls, address: int, nbytes: int, owner: object, flags: int,
@@ -106,6 +109,19 @@ class UntypedStorage:
     def is_shared(self) -> bool:
         return bool(self._flags & SHARED)
 
+    def share_memory_(self) -> UntypedStorage:
+        """Move the bytes to memory that processes forked from this one write to as well."""
+        if self._device.type != "meta" and not self._flags & SHARED:
+            if self._nbytes:
+                import mmap
+
+                memory = mmap.mmap(-1, self._nbytes)
+                address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+                ctypes.memmove(address, self._address, self._nbytes)
+                self._address, self._owner = address, memory
+            self._flags |= SHARED
+        return self
+
     def resize_(self, nbytes: int) -> UntypedStorage:
         """Grow or shrink in place; the bytes that fit are kept."""
         if self._flags & FOREIGN:
@@ -163,8 +179,9 @@ class UntypedStorage:
             memory[i] = value & 255
 
     def __repr__(self) -> str:
-        return (f"{self.tolist() if self._nbytes <= 1000 else '...'}\n"
-                f"[torch.storage.UntypedStorage(device={self._device}) of size {self._nbytes}]")
+        listed = "\n ".join(map(str, self.tolist())) if self._nbytes <= 1000 else "..."
+        return (f" {listed}\n[torch.storage.UntypedStorage(device={self._device}) of size "
+                f"{self._nbytes}]")
 
 
 UntypedStorage.__module__ = public_module("torch.storage")

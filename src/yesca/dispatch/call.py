@@ -7,11 +7,12 @@ whatever it does not know ends up here.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from ..core import registry
 from ..core.devices import CPU, META
-from ..core.dtypes import SCALAR_NAMES, DType
+from ..core.dtypes import SCALAR_NAMES, DType, bool_
 from ..core.spec import Spec, on_meta
 from ..core.storage import UntypedStorage
 from ..core.tensor_base import Extra, TensorBase, Version
@@ -20,7 +21,7 @@ from ..runtime.plan import NUMBER, Plan, new_storage
 from ..runtime.plan import run as run_plan
 from ..runtime.program import Program, Ref
 from . import autocast, inplace
-from .state import STATE
+from .state import STATE, push_level
 
 PLAN_LIMIT = 1 << 14  # plans that a record keeps; then it starts anew
 NUMBERS = (int, float, complex)
@@ -47,7 +48,7 @@ def _through_levels(record: Record, values: tuple[Any, ...], target: Any) -> Any
     try:
         return level.call(record, values, target)
     finally:
-        STATE.levels.append(level)
+        push_level(level)  # the builtin path may have been told meanwhile that there is none
 
 
 def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
@@ -151,6 +152,8 @@ def make_plan(record: Record, values: tuple[Any, ...], tensors: list[Any], targe
     if any(s.dtype.is_complex for s in specs):
         _refuse_complex(record, specs)
     record.program(record, program, tuple(given))  # type: ignore[misc]
+    if record.name in ("to_dtype", "copy"):
+        _warn_of_lost_parts(specs[-1], program.results[0])
     plan = program.finish()
     plan.values = tuple(
         NUMBER if mode in "TS" and isinstance(v, NUMBERS) else v
@@ -170,6 +173,18 @@ def _refuse_complex(record: Record, specs: list[Spec]) -> None:
     if record.kind not in _MOVING and "c" not in record.takes:
         found = next(s.dtype for s in specs if s.dtype.is_complex)
         raise record.lacks(SCALAR_NAMES[found])
+
+
+_warned: list[bool] = []
+
+
+def _warn_of_lost_parts(source: Spec, made: Spec) -> None:
+    """Once a process: a conversion drops imaginary parts (one inside a backward pass may)."""
+    if source.dtype.is_complex and not made.dtype.is_complex and made.dtype is not bool_ \
+            and not _warned and STATE.run is None:
+        _warned.append(True)
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning,
+                      stacklevel=4)
 
 
 def _plain(value: Any) -> Any:

@@ -41,7 +41,6 @@ class _Fast:
     kept: list[Any] = field(default_factory=list)
     plans: list[Any] = field(default_factory=list)
     retired: list[list[Any]] = field(default_factory=list)  # plans of emptied tables
-    retired: list[Any] = field(default_factory=list)
     operators: list[tuple[Record, Callable[..., Any]]] = field(default_factory=list)
     entries: int = 0
     off: bool = False  # every call takes the Python path (refresh() makes a change known)
@@ -100,8 +99,8 @@ class _Fast:
     def refresh(self) -> None:
         """Copy the running thread's flags to where the builtin reads them."""
         state = STATE
-        slow = (self.off or state.python or state.levels or state.saving or state.inference or state.anomaly
-                or state.autocast)
+        slow = (self.off or state.python or state.levels or state.saving or state.inference
+                or state.anomaly or state.autocast)
         recorder = state.recorder
         if recorder is not self.recorder:
             self.recorder = recorder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from ..core.tensor_base import TensorBase
@@ -10,7 +11,9 @@ from ..operators import families
 from ..operators.record import ALIASES, RECORDS, Record
 from ..operators.schema import binder
 from . import call as calls
-from . import creation, drawing, foreach, listed, overloads
+from . import (
+    creation, drawing, foreach, from_data, listed, overloads, protocol, questions, sequences,
+)  # fmt: skip
 
 
 class MemoryFormat:
@@ -32,9 +35,10 @@ MemoryFormat.__name__ = MemoryFormat.__qualname__ = "memory_format"
 MemoryFormat.__module__ = "torch"
 #: Functions that are no records.
 TABLES: list[dict[str, Callable[..., Any]]] = [
-    creation.FUNCTIONS, overloads.FUNCTIONS, foreach.FUNCTIONS, listed.FUNCTIONS,
-    drawing.FUNCTIONS]
-METHODS: dict[str, Callable[..., Any]] = {**overloads.METHODS, **drawing.METHODS}
+    creation.FUNCTIONS, from_data.FUNCTIONS, sequences.FUNCTIONS, questions.FUNCTIONS,
+    overloads.FUNCTIONS, foreach.FUNCTIONS, listed.FUNCTIONS, drawing.FUNCTIONS]
+METHODS: dict[str, Callable[..., Any]] = {
+    **questions.METHODS, **overloads.METHODS, **drawing.METHODS}
 MEMORY_FORMATS = {n: MemoryFormat(n) for n in (
     "preserve_format", "contiguous_format", "channels_last", "channels_last_3d")}
 
@@ -75,10 +79,18 @@ def function(name: str) -> Callable[..., Any] | None:
     return None
 
 
+def public(name: str, made: Any) -> Any:
+    """A function as users get it: what is no record asks classes and modes first."""
+    special = isinstance(made, FunctionType) and any(made is t.get(name) for t in TABLES)
+    return protocol.guarded(made) if special else made
+
+
 def method(name: str) -> Callable[..., Any] | None:
     """The method of an operator (or its in-place form)."""
     if name in METHODS:
         return METHODS[name]
+    if name.startswith("_") and name not in RECORDS:
+        return None  # no private operator is a method: a probe loads no families
     found = record(name)
     if found is not None:
         return _plain(found, method=True) if found.method else None
@@ -90,12 +102,33 @@ def method(name: str) -> Callable[..., Any] | None:
 
 
 def _plain(found: Record, method: bool) -> Callable[..., Any]:
-    made = binder(found.schema, lambda values: calls.call(found, values), method)
+    made = binder(found.schema, _target(found, calls.call, found.name, method), method)
     return _describe(made, found, found.name)
 
 
+def _target(found: Record, run: Callable[..., Any], name: str, method: bool
+            ) -> Callable[..., Any]:
+    """Runs a full tuple of arguments, unless a class among them takes the call over."""
+    def target(values: tuple[Any, ...]) -> Any:
+        classes = protocol.participants(values)
+        if not classes:
+            return run(found, values)
+        owner = tensor_class(classes[0]) if method else None
+        func = getattr(calls.OPERATORS if owner is None else owner, name)
+        args, kwargs = protocol.given(found.schema, values)
+        return protocol.offer(func, classes, args, kwargs)
+
+    return target
+
+
+def tensor_class(value: Any) -> Any:
+    """The class Tensor among the bases of a value's class."""
+    return next((c for c in type(value).__mro__ if c.__name__ == "Tensor"), None)
+
+
 def _inplace(found: Record, method: bool) -> Callable[..., Any]:
-    made = binder(found.schema, lambda values: calls.call_inplace(found, values), method)
+    made = binder(found.schema, _target(found, calls.call_inplace, found.name + "_", method),
+                  method)
     return _describe(made, found, found.name + "_")
 
 
@@ -116,7 +149,7 @@ def _builtin(found: Record, twin: Callable[..., Any], name: str) -> Callable[...
 
 
 def _with_out(found: Record) -> Callable[..., Any]:
-    plain = binder(found.schema, lambda values: calls.call(found, values), method=False)
+    plain = binder(found.schema, _target(found, calls.call, found.name, False), method=False)
 
     def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None:

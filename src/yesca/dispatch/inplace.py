@@ -12,6 +12,16 @@ from .state import STATE
 
 def check(plan: Plan, target: Any, grad: bool, needs: bool) -> None:
     """Refuse writes that autograd or the memory layout forbids."""
+    check_tape(target, grad, needs)
+    spec = target._spec
+    if not spec.dense and overlaps_itself(spec.shape, spec.strides):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation.")
+
+
+def check_tape(target: Any, grad: bool, needs: bool) -> None:
+    """Refuse writes that autograd forbids; `needs`: another operand wants a gradient."""
     if target._counter is None and not STATE.inference:
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed."
@@ -24,11 +34,6 @@ def check(plan: Plan, target: Any, grad: bool, needs: bool) -> None:
         elif target._requires_grad and target._node is None:
             raise RuntimeError(
                 "a leaf Variable that requires grad is being used in an in-place operation.")
-    spec = target._spec
-    if not spec.dense and overlaps_itself(spec.shape, spec.strides):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single memory location. Please clone() the tensor before performing the operation.")
 
 
 def _check_view(target: Any, extra: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..core.spec import spec
 from ..operators.record import Record
-from .state import STATE
+from .state import STATE, push_level
 
 
 class Level:
@@ -26,6 +26,11 @@ class Level:
         from .call import call, call_inplace
 
         return call(record, values) if target is None else call_inplace(record, values)
+
+    def function(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+                 ) -> Any:
+        """Run a public function that is no record."""
+        return func(*args, **kwargs)
 
     def custom_function(self, function: Any, args: tuple[Any, ...]) -> tuple[bool, Any]:
         """(whether the level has run a custom Function, its results)."""
@@ -52,7 +57,7 @@ def random_fill(function: Callable[..., Any]) -> Callable[..., Any]:
             level.drawing()
             return level.fill(wrapped, self, args, kwargs)
         finally:
-            STATE.levels.append(level)
+            push_level(level)
 
     return wrapped
 

@@ -48,6 +48,7 @@ DECOMPOSITIONS = {
     "linalg_cholesky_ex": ("L", "info"), "linalg_inv_ex": ("inverse", "info"),
     "linalg_lu": ("P", "L", "U"), "lu_unpack": ("P", "L", "U"),
     "linalg_lu_factor": ("LU", "pivots"), "linalg_lu_factor_ex": ("LU", "pivots", "info"),
+    "_lu_with_info": ("LU", "pivots", "info"),
     "linalg_solve_ex": ("result", "info"), "triangular_solve": ("solution", "cloned_coefficient"),
     "linalg_lstsq": ("solution", "residuals", "rank", "singular_values"),
     "linalg_slogdet": ("sign", "logabsdet"), "slogdet": ("sign", "logabsdet"),
@@ -58,6 +59,8 @@ TYPES = {
                  "cummax", "cummin")
 }
 TYPES.update((name, named_result(name, fields)) for name, fields in DECOMPOSITIONS.items())
+TYPES["aminmax"] = named_result("aminmax", ("min", "max"))
+TYPES["frexp"] = named_result("frexp", ("mantissa", "exponent"))
 TYPES["histogram"] = named_result("histogram", ("hist", "bin_edges"))
 
 
@@ -66,6 +69,9 @@ def _extreme(name: str) -> Any:
         from .call import OPERATORS
         from .functions import write_out
 
+        if not isinstance(input, TensorBase):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not "
+                            f"{type(input).__name__}")
         out = kwargs.pop("out", None)
         if out is not None:
             return write_out(name, function, (input, *args), kwargs, out)
@@ -75,7 +81,7 @@ def _extreme(name: str) -> Any:
             other, args = args[0], args[1:]
         elif args:
             dim, args = args[0], args[1:]
-        keepdim = args[0] if args else kwargs.pop("keepdim", False)
+        keepdim = args[0] if args else kwargs.pop("keepdim", kwargs.pop("keepdims", False))
         if kwargs:
             raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(kwargs))!r}")
         if other is not None:
@@ -169,5 +175,36 @@ for _name, _function in (("einsum", _einsum), ("chain_matmul", _chain_matmul)):
     FUNCTIONS[_name] = _function
 
 
+def _question(name: str) -> Any:
+    """`torch.is_complex(x)`: what the method says."""
+    def function(input: Any) -> Any:
+        if not isinstance(input, TensorBase):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not "
+                            f"{type(input).__name__}")
+        return getattr(input, name)()
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "torch"
+    return function
+
+
+for _name in ("is_complex", "is_conj", "is_neg", "is_floating_point", "is_signed", "is_inference"):
+    FUNCTIONS[_name] = _question(_name)
+
+
 #: Methods that one schema cannot say.
-METHODS = {"view": view}
+def _polygamma(self: Any, n: int) -> Any:
+    """The n-th derivative of digamma."""
+    from .call import OPERATORS
+
+    return OPERATORS.polygamma(n, self)
+
+
+def _polygamma_(self: Any, n: int) -> Any:
+    """The n-th derivative of digamma, in place."""
+    from .call import OPERATORS
+
+    return OPERATORS.copy_(self, OPERATORS.polygamma(n, self))
+
+
+METHODS = {"view": view, "polygamma": _polygamma, "polygamma_": _polygamma_}

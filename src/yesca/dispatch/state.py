@@ -22,6 +22,7 @@ class _State(threading.local):
         self.run: Any = None  # the backward pass in progress
         self.evaluating: Any = None  # under anomaly mode: the node whose derivative runs
         self.levels: list[Any] = []
+        self.subclasses = True  # whether subclasses of tensors take functions over
         self.recorder: Any = None
         self.last_plan: Any = None  # of the call that ran last: what the builtin path learns from
         self.python = False  # every call takes the Python path
@@ -93,6 +94,14 @@ def push_level(level: Any) -> None:
     STATE.levels.append(level)
     for listener in listeners:
         listener()
+
+
+def set_levels(levels: list[Any]) -> None:
+    """Use other levels from now on."""
+    if levels or STATE.levels:
+        STATE.levels = levels
+        for listener in listeners:
+            listener()
 
 
 def pop_level() -> Any:

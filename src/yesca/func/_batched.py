@@ -11,6 +11,7 @@ from typing import Any
 
 from .._tensor import Tensor
 from ..core.spec import Spec, spec
+from ..dispatch.protocol import disabled
 from ..dispatch.state import STATE
 
 
@@ -35,6 +36,7 @@ _CONTROL = ("vmap: It looks like you're attempting to use a Tensor in some data-
 class BatchedTensor(Tensor):
     """One example of a batch; see the module. Made by `batched`, never by hand."""
 
+    __torch_function__ = disabled
     _value: Tensor
     _level: Any
 

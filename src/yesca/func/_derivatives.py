@@ -18,7 +18,7 @@ from ..autograd.inplace import gradient_edge
 from ..autograd.modes import enable_grad
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS as ops
-from ..dispatch.state import STATE
+from ..dispatch.state import STATE, set_levels
 from ..utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from ._batched import active_levels, batched, fully_lowered, raised
 
@@ -45,11 +45,12 @@ def _deeper() -> Iterator[None]:
 @contextmanager
 def _below_levels() -> Iterator[None]:
     """Off all levels: backward runs on the values."""
-    levels, STATE.levels = STATE.levels, []
+    levels = STATE.levels
+    set_levels([])
     try:
         yield
     finally:
-        STATE.levels = levels
+        set_levels(levels)
 
 
 # ---- places on the tape ----------------------------------------------------------------------
@@ -289,11 +290,11 @@ def _row(grad: Any, level: Any, k: int) -> Any:
 
 def _outside(levels: list[Any], function: Callable[[], Any]) -> Any:
     before = STATE.levels
-    STATE.levels = [level for level in before if level not in levels]
+    set_levels([level for level in before if level not in levels])
     try:
         return function()
     finally:
-        STATE.levels = before
+        set_levels(before)
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False,

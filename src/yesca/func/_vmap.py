@@ -38,8 +38,8 @@ class VmapLevel(Level):
             return self.wrap(_rules.rule(record)(self, record, values))
         if not self.owns(target):
             raise RuntimeError(
-                f"vmap: inplace arithmetic(self, *extra_args) is not possible because there "
-                f"exists a Tensor `other` in extra_args that has more elements than `self`. This "
+                "vmap: inplace arithmetic(self, *extra_args) is not possible because there "
+                "exists a Tensor `other` in extra_args that has more elements than `self`. This "
                 "happened due to `other` being vmapped over but `self` not being vmapped over in "
                 "a vmap. Please try to use out-of-place operators instead of inplace arithmetic. "
                 "If said operator is being called inside the PyTorch framework, please file a bug "
@@ -53,11 +53,11 @@ class VmapLevel(Level):
 
     def inside(self, function: Callable[[], Any]) -> Any:
         """Run code that calls operators at this level."""
-        STATE.levels.append(self)
+        push_level(self)
         try:
             return function()
         finally:
-            STATE.levels.pop()
+            pop_level()
 
     def wrap(self, made: Any) -> Any:
         """Results with the batch in front, as examples."""
@@ -109,7 +109,7 @@ class VmapLevel(Level):
         try:
             made, out_dims = function.vmap(info, dims, *[lowered(a, self) for a in args])
         finally:
-            STATE.levels.append(self)
+            push_level(self)
         many = isinstance(made, tuple)
         outs = made if many else (made,)
         places = out_dims if isinstance(out_dims, tuple) else (out_dims,) * len(outs)
@@ -130,7 +130,7 @@ class VmapLevel(Level):
                           if isinstance(column[0], Tensor) else column[0]
                           for column in zip(*rows, strict=True)])
         finally:
-            STATE.levels.append(self)
+            push_level(self)
 
 
 class VmapInfo:
@@ -190,8 +190,8 @@ def _inputs(name: str, in_dims: Any, args: tuple[Any, ...]
             ) -> tuple[list[Any], Any, list[int | None], int]:
     """Leaves of the arguments, their structure, batch dimensions and the batch's size."""
     if not isinstance(in_dims, (int, tuple, list, dict)):
-        raise ValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be "
-                         "int or a (potentially nested) tuple matching the structure of inputs, "
+        raise ValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to "
+                         "be int or a (potentially nested) tuple matching the structure of inputs, "
                          f"got: {type(in_dims)}.")
     if not args:
         raise ValueError(f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, "

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..base import settings
 from ..dispatch.state import STATE
-from . import recorder
+from . import recorder, stance
 from .trie import Trie
 
 
@@ -57,7 +57,7 @@ def _compiled(function: Callable[..., Any], fullgraph: bool) -> Callable[..., An
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
         nonlocal trie
-        if STATE.recorder is not None:  # part of a larger recording
+        if STATE.recorder is not None or stance.eager():  # part of a larger recording, or none
             return function(*args, **kwargs)
         own = recorder.current()
         trie = trie.bounded()

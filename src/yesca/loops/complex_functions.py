@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ..core.dtypes import DType
 from . import ir
 from .complexes import Complex, abs_of
 from .ir import Expr
@@ -57,10 +58,17 @@ def _ne(x: Complex, y: Complex) -> Expr:
 
 
 def _exp(z: Complex) -> Complex:
-    size = exp(z.re)
-    flat = z.im.eq(0)  # a real number stays real, also where its exponential is infinite
-    return Complex(where(flat, size, size * cos(z.im)), where(flat, z.im, size * sin(z.im)),
-                   z.dtype)
+    return _polar(exp(z.re), z.im, z.dtype)
+
+
+def _polar(size: Expr, turn: Expr, dtype: DType) -> Complex:
+    """size * e ** (i turn), as C has it where these are zero or infinite."""
+    flat = turn.eq(0)  # a real number stays real
+    lost = ~(abs_of(turn) < math.inf)
+    zero, infinite = lost & size.eq(0), lost & size.eq(math.inf)
+    re = where(flat | zero | infinite, size, size * cos(turn))
+    im = where(flat, turn, where(zero, size, size * sin(turn)))
+    return Complex(re, im, dtype)
 
 
 def _exp2(z: Complex) -> Complex:
@@ -178,8 +186,10 @@ def _asinh(z: Complex) -> Complex:
 
 def _atanh(z: Complex) -> Complex:
     x, y = z.re, z.im
+    size = abs_of(x)  # next to -1 the logarithm's argument would cancel
+    near = 1.0 - size
+    re = copysign(log1p(size * 4.0 / (near * near + y * y)) * 0.25, x)
     apart = 1.0 - x
-    re = log1p(x * 4.0 / (apart * apart + y * y)) * 0.25
     im = atan2(y * 2.0, apart * (x + 1.0) - y * y) * 0.5
     return Complex(re, im, z.dtype)
 
@@ -189,11 +199,10 @@ def _atan(z: Complex) -> Complex:
 
 
 def _pow(z: Complex, w: Complex) -> Complex:
-    made = _exp(w * _log(z))
-    nothing = z.eq(0)
-    one = w.eq(0)
-    return Complex(where(nothing, where(one, ir.const(1, z.re.dtype), 0.0), made.re),
-                   where(nothing, 0.0, made.im), z.dtype)
+    size, turn = magnitude(z), angle(z)
+    length = ir.operate("pow", size, w.re) * exp(-(w.im * turn))
+    around = w.re * turn + w.im * log(size)
+    return _polar(length, around, z.dtype)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -6,6 +6,7 @@ from collections import OrderedDict
 
 from .._tensor import Tensor
 from ..dispatch import fast
+from ..dispatch.protocol import disabled
 
 __all__ = ["Parameter", "Buffer"]
 
@@ -43,6 +44,7 @@ class Parameter(Tensor, metaclass=_FlaggedMeta):
     """
 
     _instance_flag = "_is_param"
+    __torch_function__ = disabled
 
     def __new__(cls, data=None, requires_grad=True):
         if data is None:

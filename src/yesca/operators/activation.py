@@ -31,15 +31,18 @@ def _no_truths(message: str) -> Any:
 
 relu = elementwise("relu(Tensor self) -> Tensor", lambda x: where(x <= 0, _zero(x), x), out=False,
                    dtype=_no_truths("Boolean inputs not supported for relu"),
+                   no_complex="clamp is not supported for complex types",
                    backward={"self": lambda grad, result: where(result <= 0.0, 0.0, grad)},
                    doc="max(self, 0); NaN stays.")
 relu6 = composite("relu6(Tensor self, bool inplace=False) -> Tensor",
                   lambda ops, self, inplace: ops.hardtanh(self, 0.0, 6.0, inplace), method=False,
                   doc="min(max(self, 0), 6).")
+composite("relu6_(Tensor self) -> Tensor",
+          lambda ops, self: ops._hardtanh_(self, 0.0, 6.0), method=False, doc="relu6 in place.")
 
 
 def _or_inplace(name: str, parameters: str = "", defaults: str = "", doc: str = "") -> None:
-    """`F.name(x, ..., inplace=False)`: a composite that chooses the form."""
+    """`F.name(x, ..., inplace=False)`: a composite that chooses the form; and `F.name_`."""
     names = [p.split()[-1].split("=")[0] for p in parameters.split(", ") if p]
     text = f"{name}(Tensor self{', ' + parameters if parameters else ''}"
     source = "lambda ops, self" + "".join(f", {n}" for n in names)
@@ -49,6 +52,10 @@ def _or_inplace(name: str, parameters: str = "", defaults: str = "", doc: str = 
     call = f"self{', ' + plain if plain else ''}"
     body = eval(f"{source}: ops._{name}_({call}) if inplace else ops._{name}({call})")  # noqa: S307
     composite(f"{text}) -> Tensor", body, method=False, doc=doc)
+    rest = [p for p in parameters.split(", ") if "inplace" not in p]
+    write = eval(f"lambda ops, {call}: ops._{name}_({call})")  # noqa: S307
+    composite(f"{name}_({', '.join(['Tensor self', *rest])}) -> Tensor", write, method=False,
+              doc=f"{name} in place.")
 
 
 def _gelu(x: Expr, approximate: str) -> Expr:
@@ -76,7 +83,7 @@ gelu = elementwise("gelu(Tensor self, *, str approximate='none') -> Tensor", _ge
                    backward={"self": _gelu_grad}, method=False,
                    doc="self times the normal distribution's cumulative function.")
 _silu = elementwise("_silu(Tensor self) -> Tensor", lambda x: x / (exp(-x) + 1.0),
-                   takes="f",
+                   takes="fc",
                     backward={"self": lambda grad, self: grad * (sigmoid_of(self) * (
                         self * (1.0 - sigmoid_of(self)) + 1.0))}, method=False,
                     node_name="SiluBackward0")

@@ -1,4 +1,4 @@
-"""Arithmetic: sums, products, quotients, powers, rounding, extremes."""
+"""Arithmetic: sums, products, quotients, remainders, signs, roots, extremes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 from ..core.dtypes import BOOL, FLOATING, SCALAR_NAMES, DType, bool_, int64
 from ..loops.ir import Expr, const
 from ..loops.scalar import (
-    absolute, cast, ceil, conj, copysign, floor, fma, fmod, idiv, imag, irem, is_complex, isnan,
-    log, maximum, minimum, power, real, round_half_even, sqrt, trunc, where,
+    absolute, cast, conj, copysign, floor, fma, fmod, idiv, irem, is_complex, isnan, maximum,
+    minimum, real, sqrt, trunc, where,
 )
 from .kinds import composite, elementwise
 
 
-def _floating(x: Expr) -> bool:
+def floating(x: Expr) -> bool:
+    """Whether an expression is of a floating-point dtype."""
     return x.dtype.category == FLOATING
 
 
@@ -50,7 +51,8 @@ rsub = elementwise(
     doc="other - alpha * self.")
 mul = elementwise(
     "mul(Tensor self, Tensor other) -> Tensor", lambda x, y: x * y, aliases=("multiply",),
-    takes="bifc", backward={"self": lambda grad, other: grad * other, "other": lambda grad, self: grad * self},
+    takes="bifc", backward={"self": lambda grad, other: grad * other,
+                            "other": lambda grad, self: grad * self},
     doc="self * other.")
 
 
@@ -73,14 +75,14 @@ def _quotient(x: Expr, y: Any, rounding_mode: str | None) -> Expr:
     if is_complex(x):
         raise NotImplementedError(f'"div_{rounding_mode}_cpu" not implemented for '
                                   f"'{SCALAR_NAMES[x.dtype]}'")
-    if not _floating(x):
+    if not floating(x):
         return idiv(x, y) if rounding_mode == "trunc" else floor_quotient(x, y)
     return trunc(x / y) if rounding_mode == "trunc" else floor_quotient(x, y)
 
 
 def floor_quotient(x: Expr, y: Expr) -> Expr:
     """Division rounded down; for floats exactly rounded from the remainder, as Python's."""
-    if not _floating(x):
+    if not floating(x):
         q, r = idiv(x, y), irem(x, y)
         if not x.dtype.is_signed:
             return q
@@ -96,7 +98,7 @@ def floor_quotient(x: Expr, y: Expr) -> Expr:
 
 def _whole_by_zero(x: Expr, y: Expr, *rest: Any) -> Any:
     """Integers divided by zero: refused, where floats give an infinity or NaN."""
-    if _floating(x) or rest and rest[0] is None:
+    if floating(x) or rest and rest[0] is None:
         return None
     return y.ne(0)
 
@@ -135,7 +137,7 @@ floor_divide = elementwise(
 
 def floor_remainder(x: Expr, y: Expr) -> Expr:
     """The remainder with the divisor's sign."""
-    r = fmod(x, y) if _floating(x) else irem(x, y)
+    r = fmod(x, y) if floating(x) else irem(x, y)
     if not x.dtype.is_signed:
         return r
     return where(r.ne(0) & ((r < 0) ^ (y < 0)), r + y, r)
@@ -150,7 +152,7 @@ remainder = elementwise(
     doc="self modulo other, with the sign of other.")
 fmod_ = elementwise(
     "fmod(Tensor self, Tensor other) -> Tensor",
-    lambda x, y: fmod(x, y) if _floating(x) else irem(x, y), domain={"other": (0.7, 3.0)},
+    lambda x, y: fmod(x, y) if floating(x) else irem(x, y), domain={"other": (0.7, 3.0)},
     takes="if", holds=_whole_by_zero, fail=_zero_division,
     backward={"self": lambda grad: grad,
               "other": lambda grad, self, other: -grad * trunc(self / other)},
@@ -166,8 +168,17 @@ def _negated(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
 
 
 neg = elementwise("neg(Tensor self) -> Tensor", lambda x: -x, dtype=_negated,
-                  aliases=("negative",), takes="bifc", backward={"self": lambda grad: -grad}, doc="-self.")
-positive = composite("positive(Tensor self) -> Tensor", lambda ops, self: self)
+                  aliases=("negative",), takes="bifc", backward={"self": lambda grad: -grad},
+                  doc="-self.")
+
+
+def _positive(ops: Any, self: Any) -> Any:
+    if self.dtype is bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return self
+
+
+positive = composite("positive(Tensor self) -> Tensor", _positive, doc="self.")
 
 
 def sign_of(x: Expr) -> Expr:
@@ -194,8 +205,8 @@ abs_ = elementwise("abs(Tensor self) -> Tensor", absolute, aliases=("absolute",)
 
 def _real_sign(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
     if promoted.is_complex:
-        raise RuntimeError("Unlike NumPy, torch.sign() is not intended to support complex numbers. "
-                           "Please use torch.sgn() instead.")
+        raise NotImplementedError("Unlike NumPy, torch.sign is not intended to support complex "
+                                  "numbers. Please use torch.sgn instead.")
     return promoted, promoted
 
 
@@ -215,7 +226,7 @@ sgn = elementwise("sgn(Tensor self) -> Tensor", sign_of, takes="bifc", holomorph
                   backward={"self": _sgn_grad},
                   doc="self / |self|, 0 at 0: the sign of real numbers.")
 signbit = elementwise("signbit(Tensor self) -> Tensor",
-                      lambda x: copysign(const(1, x.dtype), x) < 0 if _floating(x) else x < 0,
+                      lambda x: copysign(const(1, x.dtype), x) < 0 if floating(x) else x < 0,
                       dtype="compare", inplace=False, doc="Whether the sign bit is set.")
 copysign_ = elementwise("copysign(Tensor self, Tensor other) -> Tensor", copysign, dtype="float",
                         backward={"self": lambda grad, self, result:
@@ -225,7 +236,8 @@ copysign_ = elementwise("copysign(Tensor self, Tensor other) -> Tensor", copysig
 square = elementwise("square(Tensor self) -> Tensor", lambda x: x * x, node_name="PowBackward0",
                      dtype=lambda promoted, values: (int64, int64) if promoted is bool_
                      else (promoted, promoted),
-                     takes="bifc", backward={"self": lambda grad, self: grad * (self * 2)}, doc="self ** 2.")
+                     takes="bifc", backward={"self": lambda grad, self: grad * (self * 2)},
+                     doc="self ** 2.")
 sqrt_ = elementwise("sqrt(Tensor self) -> Tensor", sqrt, dtype="float", domain=(0.2, 4.0),
                     takes="bifc", backward={"self": lambda grad, result: grad / (result * 2.0)},
                     doc="The square root.")
@@ -236,127 +248,8 @@ rsqrt = elementwise("rsqrt(Tensor self) -> Tensor", lambda x: 1.0 / sqrt(x), dty
                     doc="1 / sqrt(self).")
 reciprocal = elementwise("reciprocal(Tensor self) -> Tensor", lambda x: 1.0 / x, dtype="float",
                          domain=(0.5, 3.0),
-                         takes="bifc", backward={"self": lambda grad, result: -grad * (result * result)},
-                         doc="1 / self.")
-
-
-# ---- powers ----------------------------------------------------------------------------------
-
-def _power(x: Expr, y: Expr) -> Expr:
-    return (x | ~y) if x.dtype is bool_ else power(x, y)
-
-
-def _power_base_grad(grad: Expr, self: Expr, exponent: Expr) -> Expr:
-    return where(exponent.eq(0), 0.0, grad * (exponent * power(self, exponent - 1.0)))
-
-
-def _power_exponent_grad(grad: Expr, self: Expr, exponent: Expr, result: Expr) -> Expr:
-    flat = self.eq(0) & (real(exponent) >= 0)
-    if is_complex(exponent):
-        flat = flat & imag(exponent).eq(0)
-    return where(flat, 0.0, grad * (result * log(self)))
-
-
-pow_tensor = elementwise(
-    "pow_general(Tensor self, Tensor exponent) -> Tensor", _power, takes="ifc", kernel="pow",
-    node_name="PowBackward0",
-    backward={"self": _power_base_grad, "exponent": _power_exponent_grad}, method=False,
-    out=False, domain={"self": (0.3, 3.0), "exponent": (0.0, 3.0)},
-    numbers=("exponent",))
-
-
-def _fixed_power(x: Expr, exponent: float) -> Expr:
-    if exponent == 0:
-        return const(1, x.dtype)
-    if exponent == 1:
-        return x
-    if exponent == 2:
-        return x * x
-    if exponent == 3:
-        return x * x * x
-    if exponent == 0.5:
-        return sqrt(x)
-    if exponent == -0.5:
-        return 1.0 / sqrt(x)
-    return 1.0 / x if exponent == -1 else 1.0 / (x * x)
-
-
-def _fixed_power_grad(grad: Expr, self: Expr, exponent: float) -> Any:
-    if exponent == 0:
-        return 0
-    return grad * (_fixed_power_any(self, exponent - 1) * exponent)
-
-
-def _fixed_power_any(x: Expr, exponent: float) -> Expr:
-    if exponent in (0, 1, 2, 3, 0.5, -0.5, -1, -2):
-        return _fixed_power(x, exponent)
-    return power(x, const(exponent, x.dtype))
-
-
-pow_fixed = elementwise(
-    "pow_fixed(Tensor self, any exponent) -> Tensor", _fixed_power, node_name="PowBackward0",
-    takes="bifc", backward={"self": _fixed_power_grad}, method=False, out=False,
-    samples=lambda make: [(make(3, 4), 2), (make(2, 3), 3), (make(5, low=0.5, high=3), 1),
-                          (make(), 0)])
-
-_PLAIN_EXPONENTS = (0, 1, 2, 3, 0.5, -0.5, -1, -2)
-
-
-def _pow(ops: Any, self: Any, exponent: Any) -> Any:
-    if not ops.is_tensor(self):
-        return ops.pow_general(ops.scalar_tensor(self, exponent), exponent)
-    if isinstance(exponent, (int, float)) and exponent in _PLAIN_EXPONENTS:
-        floats = self.dtype.category >= FLOATING
-        if floats or (isinstance(exponent, int) and exponent >= 0 and self.dtype is not bool_):
-            return ops.pow_fixed(self, exponent)
-    if isinstance(exponent, int) and exponent < 0 and self.dtype.category < FLOATING:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
-    return ops.pow_general(self, exponent)
-
-
-pow_ = composite("pow(Tensor self, Tensor exponent) -> Tensor", _pow, inplace=True, out=True,
-                 samples=lambda make: [(make(3, 4), 2), (make(2, 3, low=0.3), 0.7 if
-                                       make.dtype.startswith(("f", "b")) else 5),
-                                       (make(2, 3, low=0.3), make(3, low=0.2)),
-                                       (make(low=0.5), make(2, low=0.2))],
-                 doc="self ** exponent.")
-
-
-# ---- rounding --------------------------------------------------------------------------------
-
-def _rounding(function: Any) -> Any:
-    return lambda x, *rest: function(x) if _floating(x) else x
-
-
-floor_ = elementwise("floor(Tensor self) -> Tensor", _rounding(floor),
-                     takes="if",
-                     kernel="floor_vml_cpu", backward={"self": lambda grad: 0}, doc="Rounded down.")
-ceil_ = elementwise("ceil(Tensor self) -> Tensor", _rounding(ceil),
-                    takes="if",
-                     kernel="ceil_vml_cpu", backward={"self": lambda grad: 0}, doc="Rounded up.")
-trunc_ = elementwise("trunc(Tensor self) -> Tensor", _rounding(trunc), aliases=("fix",),
-                     takes="if",
-                     kernel="trunc_vml_cpu", backward={"self": lambda grad: 0},
-                     doc="Rounded to zero.")
-
-
-def _round(x: Expr, decimals: int) -> Expr:
-    if not _floating(x):
-        return x
-    if decimals == 0:
-        return round_half_even(x)
-    scale = 10.0 ** abs(decimals)
-    return round_half_even(x * scale) / scale if decimals > 0 \
-        else round_half_even(x / scale) * scale
-
-
-round_ = elementwise("round(Tensor self, *, int decimals=0) -> Tensor", _round,
-                     takes="if",
-                     kernel="round_vml_cpu", backward={"self": lambda grad: 0},
-                     doc="Rounded to nearest, ties to even.")
-frac = elementwise("frac(Tensor self) -> Tensor", lambda x: x - trunc(x),
-                   takes="f",
-                   backward={"self": lambda grad: grad}, doc="self - trunc(self).")
+                         takes="bifc", doc="1 / self.",
+                         backward={"self": lambda grad, result: -grad * (result * result)})
 
 
 # ---- extremes --------------------------------------------------------------------------------
@@ -381,14 +274,14 @@ minimum_ = elementwise(
     doc="The smaller of two; a NaN wins.")
 fmax = elementwise(
     "fmax(Tensor self, Tensor other) -> Tensor",
-    lambda x, y: where(isnan(x), y, where(isnan(y), x, maximum(x, y))) if _floating(x)
+    lambda x, y: where(isnan(x), y, where(isnan(y), x, maximum(x, y))) if floating(x)
     else maximum(x, y), inplace=False, numbers=(),
     backward={"self": lambda grad, self, other: where((self >= other) | isnan(other), grad, 0.0),
               "other": lambda grad, self, other: where((self >= other) | isnan(other), 0.0, grad)},
     doc="The larger of two; a number wins over NaN.")
 fmin = elementwise(
     "fmin(Tensor self, Tensor other) -> Tensor",
-    lambda x, y: where(isnan(x), y, where(isnan(y), x, minimum(x, y))) if _floating(x)
+    lambda x, y: where(isnan(x), y, where(isnan(y), x, minimum(x, y))) if floating(x)
     else minimum(x, y), inplace=False, numbers=(),
     backward={"self": lambda grad, self, other: where((self <= other) | isnan(other), grad, 0.0),
               "other": lambda grad, self, other: where((self <= other) | isnan(other), 0.0, grad)},
@@ -400,10 +293,10 @@ def _clamped(x: Expr, low: Any, high: Any) -> Expr:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if low is not None:
         x = where(x < low, low, x)
-        x = where(isnan(low), low, x) if _floating(x) else x
+        x = where(isnan(low), low, x) if floating(x) else x
     if high is not None:
         x = where(x > high, high, x)
-        x = where(isnan(high), high, x) if _floating(x) else x
+        x = where(isnan(high), high, x) if floating(x) else x
     return x
 
 
@@ -416,9 +309,16 @@ def _inside(self: Expr, low: Any, high: Any) -> Expr | None:
     return held
 
 
+def _clamp_rule(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
+    if promoted is bool_ and None not in values:
+        raise NotImplementedError('"clamp_cpu" not implemented for \'Bool\'')
+    return promoted, promoted
+
+
 clamp = elementwise(
     "clamp(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", _clamped,
-    numbers=("min", "max"), takes="if", kernel="clamp_scalar_cpu",
+    numbers=("min", "max"), dtype=_clamp_rule, takes="bif", kernel="clamp_scalar_cpu",
+    no_complex="clamp is not supported for complex types",
     samples=lambda make: [(make(3, 4), -1, 1), (make(3, 4), None, 1), (make(3), make(3)),
                           (make(2, 3), make(3, high=0), make(2, 1, low=0)), (make(0, 2), 1)],
     aliases=("clip",),
@@ -429,10 +329,10 @@ clamp = elementwise(
                   self > max if min is None else (self > max) | (max < min), grad, 0.0)},
     doc="Limited to [min, max]; NaN stays.")
 clamp_min = composite("clamp_min(Tensor self, Tensor min) -> Tensor",
-                      lambda ops, self, min: ops.clamp(self, min), inplace=True,
+                      lambda ops, self, min: ops.clamp(self, min), inplace=True, out=True,
                       samples=lambda make: [(make(3, 4), 0), (make(3), make(3))])
 clamp_max = composite("clamp_max(Tensor self, Tensor max) -> Tensor",
-                      lambda ops, self, max: ops.clamp(self, None, max), inplace=True,
+                      lambda ops, self, max: ops.clamp(self, None, max), inplace=True, out=True,
                       samples=lambda make: [(make(3, 4), 0), (make(3), make(3))])
 
 
@@ -473,7 +373,7 @@ def _equal_dtypes(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DTyp
     """lerp promotes nothing: the dtypes of all its tensors must be equal."""
     own = values[0].spec.dtype
     for name, value in zip(("end", "weight"), values[1:], strict=True):
-        given = None if isinstance(value, (int, float)) else value.spec.dtype
+        given = None if isinstance(value, (int, float, complex)) else value.spec.dtype
         if given is not None and given is not own:
             mine, other = (_C_NAMES.get(d.name, d.name) for d in (own, given))
             raise RuntimeError(f"expected dtype {mine} for `{name}` but got dtype {other}")

@@ -34,8 +34,8 @@ logical_or = elementwise("logical_or(Tensor self, Tensor other) -> Tensor",
 logical_xor = elementwise("logical_xor(Tensor self, Tensor other) -> Tensor",
                           lambda x, y: x ^ y, dtype="bool", numbers=(), takes="bifc",
                           doc="Whether exactly one is true.")
-logical_not = elementwise("logical_not(Tensor self) -> Tensor", lambda x: ~x, dtype="bool", takes="bifc",
-                          doc="Whether false.")
+logical_not = elementwise("logical_not(Tensor self) -> Tensor", lambda x: ~x, dtype="bool",
+                          takes="bifc", doc="Whether false.")
 bitwise_and = elementwise("bitwise_and(Tensor self, Tensor other) -> Tensor",
                           lambda x, y: x & y, takes="bi", numbers=EITHER,
                           doc="Bits set in both.")
@@ -83,8 +83,8 @@ def _finite(x: Expr) -> Expr:
     return absolute(x) < float("inf")
 
 
-isnan_ = elementwise("isnan(Tensor self) -> Tensor", _only_floats(isnan, False), dtype="compare", takes="bifc",
-                     inplace=False, out=False, doc="Whether not a number.")
+isnan_ = elementwise("isnan(Tensor self) -> Tensor", _only_floats(isnan, False), dtype="compare",
+                     takes="bifc", inplace=False, out=False, doc="Whether not a number.")
 isinf = elementwise("isinf(Tensor self) -> Tensor", _only_floats(
     lambda x: _infinite(real(x)) | _infinite(imag(x)) if is_complex(x) else _infinite(x), False),
     dtype="compare", takes="bifc", inplace=False, out=False,
@@ -99,13 +99,29 @@ isposinf = elementwise("isposinf(Tensor self) -> Tensor", _only_floats(
 isneginf = elementwise("isneginf(Tensor self) -> Tensor", _only_floats(
     lambda x: x.eq(float("-inf")), False), dtype="compare", inplace=False,
     doc="Whether minus infinity.")
-isclose = elementwise(
-    "isclose(Tensor self, Tensor other, Scalar rtol=1e-05, Scalar atol=1e-08, "
-    "bool equal_nan=False) -> Tensor",
+elementwise(
+    "close_elements(Tensor self, Tensor other, Scalar rtol, Scalar atol, bool equal_nan) -> Tensor",
     lambda x, y, rtol, atol, equal_nan: _close(x, y, rtol, atol, equal_nan),
     dtype=lambda promoted, values: _close_dtypes(promoted, values),
     numbers=(), takes="bifc",
-    inplace=False, out=False, doc="|self - other| <= atol + rtol * |other|.")
+    inplace=False, out=False, method=False,
+    samples=lambda make: [(make(3, 4), make(3, 4), 0.5, 0.1, False),
+                          (make(2, 1, 3), make(4, 1), 1e-5, 1e-8, True)])
+
+
+def _isclose(ops: Any, self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
+    return ops.close_elements(self, other, rtol, atol, equal_nan)
+
+
+isclose = composite(
+    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, "
+    "bool equal_nan=False) -> Tensor", _isclose,
+    samples=lambda make: [(make(3, 4), make(3, 4)), (make(3, 4), make(3, 4), 0.5, 0.1),
+                          (make(2, 1, 3), make(4, 1)), (make(), make())],
+    doc="|self - other| <= atol + rtol * |other|.")
 
 
 def _close_dtypes(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
@@ -203,6 +219,8 @@ def _fill_program(p: Any, self: Any, mask: Any, value: Any) -> None:
     shape = broadcast_shapes(self.spec.shape, mask.spec.shape)
     out = p.result(spec(dtype, shape, None, p.device))
     operands = [self, mask, *([value] if p.is_ref(value) else [])]
+    if p.is_ref(value) and value.spec.dtype.is_complex and not dtype.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
     if not p.is_ref(value):
         p.check_fits(value, dtype)
 

@@ -41,7 +41,7 @@ def _imag(ops: Any, self: Any) -> Any:
     return ops.imag_part(self)
 
 
-composite("imag(Tensor self) -> Tensor", _imag, method=False, samples=lambda make: [],
+composite("imag(Tensor self) -> Tensor", _imag, method=False,
           doc="The imaginary part, as a view (of a conjugated tensor: a copy).")
 
 
@@ -76,11 +76,10 @@ def _pairs(ops: Any, grad: Any) -> Any:
     return ops.view_as_complex(ops.clone(grad, memory_format=ops.contiguous_format))
 
 
-view("view_as_real(Tensor self) -> Tensor", _as_real, method=False, samples=lambda make: [],
+view("view_as_real(Tensor self) -> Tensor", _as_real, method=False,
      backward={"self": lambda ops, grad: _pairs(ops, grad)},
      doc="Complex numbers as pairs of real ones, in a last dimension of size 2.")
 view("view_as_complex(Tensor self) -> Tensor", _as_complex, method=False,
-     samples=lambda make: [(make(3, 2),)] if make.dtype in ("float32", "float64") else [],
      backward={"self": lambda ops, grad: ops.view_as_real(ops.resolve_conj(grad))},
      doc="Pairs of real numbers, in a last dimension of size 2, as complex numbers.")
 
@@ -92,8 +91,7 @@ def _conj_view(p: Any, self: Any) -> None:
 
 
 rows("conj_view(Tensor self) -> Tensor", _conj_view, kind="view", method=False,
-     node_name="ConjBackward0", backward={"self": lambda ops, grad: ops.conj(grad)},
-     samples=lambda make: [])
+     node_name="ConjBackward0", backward={"self": lambda ops, grad: ops.conj(grad)})
 composite("conj(Tensor self) -> Tensor", lambda ops, self:
           ops.conj_view(self) if self.dtype.is_complex else self,
           doc="The complex conjugate, as a view; a real tensor is its own.")
@@ -126,7 +124,7 @@ def _to_real(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
 def _angle(x: Any) -> Expr:
     if is_complex(x):
         return atan2(imag(x), real(x))  # type: ignore[no-any-return]
-    return where(isnan(x), x, where(x < 0, math.pi, 0.0))
+    return where(isnan(x), x, where(x < 0, const(math.pi, x.dtype), 0.0))
 
 
 def _angle_grad(grad: Any, self: Any) -> Any:
@@ -165,8 +163,6 @@ def _made_of(first: str, second: str) -> Any:
 elementwise("complex(Tensor real, Tensor imag) -> Tensor",
             lambda re, im: Complex(re, im, re.dtype.to_complex()), takes="f", numbers=(),
             dtype=_made_of("real", "imag"), inplace=False, method=False, holomorphic=False,
-            samples=lambda make: [(make(3, 4), make(4))] if make.dtype in ("float32", "float64")
-            else [],
             backward={"real": lambda grad: real(grad), "imag": lambda grad: imag(grad)},
             doc="real + imag * 1j.")
 elementwise("polar(Tensor abs, Tensor angle) -> Tensor",
@@ -174,8 +170,6 @@ elementwise("polar(Tensor abs, Tensor angle) -> Tensor",
                                        size.dtype.to_complex()),
             dtype=_made_of("abs", "angle"), takes="f", numbers=(), inplace=False, method=False,
             holomorphic=False,
-            samples=lambda make: [(make(3, 4), make(4))] if make.dtype in ("float32", "float64")
-            else [],
             backward={"abs": lambda grad, angle: real(grad) * cos(real(angle))
                       + imag(grad) * sin(real(angle)),
                       "angle": lambda grad, abs, angle: real(abs) * (

@@ -273,6 +273,24 @@ def _same_padding(ops: Any, input: Any, weight: Any, stride: tuple[int, ...],
     return input, tuple(total // 2 for total in totals)
 
 
+def _convolved(ops: Any, input: Any, weight: Any, bias: Any, *numbers: Any) -> Any:
+    """The convolution; of complex numbers, three real ones (Gauss's way)."""
+    for name, other in (("weight", weight), ("bias", bias)):
+        if other is not None and other.dtype.is_complex is not input.dtype.is_complex:
+            raise RuntimeError(f"Input type ({input.dtype}) and {name} type ({other.dtype}) should "
+                               "be the same")
+    if not input.dtype.is_complex:
+        return ops.convolution(input, weight, bias, *numbers)
+    a, b, c, d = ops.real(input), ops.imag(input), ops.real(weight), ops.imag(weight)
+    first = ops.convolution(a, c, None, *numbers)
+    second = ops.convolution(b, d, None, *numbers)
+    both = ops.convolution(ops.add(a, b), ops.add(c, d), None, *numbers)
+    made = ops.complex(ops.sub(first, second), ops.sub(ops.sub(both, first), second))
+    if bias is None:
+        return made
+    return ops.add(made, ops.reshape(bias, (-1, *(1 for _ in weight.shape[2:]))))
+
+
 def _plain(rank: int) -> Any:
     name = f"conv{rank}d"
 
@@ -288,7 +306,7 @@ def _plain(rank: int) -> Any:
                 (x, (0,) * rank)
         else:
             around = _numbers("padding", padding, rank)
-        made = ops.convolution(x, weight, bias, steps, around, apart, False, (0,) * rank, groups)
+        made = _convolved(ops, x, weight, bias, steps, around, apart, False, (0,) * rank, groups)
         return made if batched else ops.squeeze(made, 0)
     return conv
 
@@ -299,9 +317,9 @@ def _transposed(rank: int) -> Any:
     def conv(ops: Any, input: Any, weight: Any, bias: Any, stride: Any, padding: Any,
              output_padding: Any, groups: int, dilation: Any) -> Any:
         x, batched = _batched(ops, name, input, weight, rank)
-        made = ops.convolution(
-            x, weight, bias, _numbers("stride", stride, rank), _numbers("padding", padding, rank),
-            _numbers("dilation", dilation, rank), True,
+        made = _convolved(
+            ops, x, weight, bias, _numbers("stride", stride, rank),
+            _numbers("padding", padding, rank), _numbers("dilation", dilation, rank), True,
             _numbers("output_padding", output_padding, rank), groups)
         return made if batched else ops.squeeze(made, 0)
     return conv

@@ -65,7 +65,8 @@ copy = rows(
     inplace=True, node_name="CopyBackwards", method=False,
     samples=lambda make: [(make(3, 4), make(3, 4)), (make(3, 4), make(4)),
                           (make(2), make(2, dtype="float64"))],
-    backward={"src": lambda ops, grad, src_spec: ops.to_dtype(
+    backward={"self": lambda ops, grad: ops.zeros_like(grad),
+              "src": lambda ops, grad, src_spec: ops.to_dtype(
         ops.sum_to_size(grad, tuple(src_spec.shape)), src_spec.dtype)
         if grad.dtype is not src_spec.dtype else ops.sum_to_size(grad, tuple(src_spec.shape))},
     doc="self with the values of src, which broadcasts to its shape.")
@@ -110,14 +111,17 @@ def _fill(p: Any, self: Any, value: Any) -> None:
 
 fill = rows("fill(Tensor self, Tensor value) -> Tensor", _fill, kind="copy", inplace=True,
             samples=lambda make: [(make(3, 4), 1), (make(3, 4), make()), (make(0, 3), 1)],
-            backward={"value": lambda ops, grad: ops.sum(grad)}, doc="Every element set to value.")
+            backward={"self": lambda ops, grad: ops.zeros_like(grad),
+                      "value": lambda ops, grad: ops.sum(grad)},
+            doc="Every element set to value.")
 
 
 def _zero(p: Any, self: Any) -> None:
     p.flat(lambda: const(0, self.spec.dtype), [], [p.result(self.spec)])
 
 
-zero = rows("zero(Tensor self) -> Tensor", _zero, kind="copy", inplace=True, backward={},
+zero = rows("zero(Tensor self) -> Tensor", _zero, kind="copy", inplace=True,
+            backward={"self": lambda ops, grad: ops.zeros_like(grad)},
             doc="Every element set to 0.")
 
 

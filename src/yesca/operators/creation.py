@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import FLOATING, float64, int64
+from ..core.dtypes import FLOATING, complex128, float64, int64
 from ..core.spec import spec
 from ..loops.ir import Expr, cast, coord
 from ..loops.scalar import fma, where
@@ -33,8 +33,12 @@ def _line(p: Any, self: Any, start: Any, end: Any) -> None:
     out = p.result(self.spec)
     count = self.spec.numel
 
+    wide = complex128 if self.spec.dtype.is_complex else float64
+
     def body() -> Expr:
-        low, high = p.argument(1, float64), p.argument(2, float64)
+        low, high = p.argument(1, wide), p.argument(2, wide)
+        if count < 2:
+            return cast(low, self.spec.dtype)
         step = (high - low) / p.fixed(max(count - 1, 1), float64)
         place = cast(coord("point"), float64)
         back = p.fixed(count - 1, float64) - place

@@ -10,23 +10,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import complex64, complex128, float32, int32
+from ..core.dtypes import complex64, complex128, float32, float64, int32, promote
 from ..core.spec import spec
 from .kinds import composite, rows
 from .matrices import (
-    check_floating, check_kernel, check_matrix, check_square, raise_where, t,
+    check_floating, check_kernel, check_matrix, check_square, h, mirrored, raise_where,
 )
 
 
 def library(text: str, program: Any, **options: Any) -> Any:
     """A record whose numbers a function of `runtime.library` makes."""
-    return rows(text, program, kind="library", method=False, **options)
+    return rows(text, program, kind="library", method=False, holomorphic=False,
+                **{"takes": "bifc", **options})
 
 
-def results(p: Any, a: Any, *shapes: tuple[int, ...]) -> list[Any]:
-    """Results of a's dtype; the shapes follow a's batch."""
+def results(p: Any, a: Any, *shapes: tuple[int, ...], dtype: Any = None) -> list[Any]:
+    """Results of a's dtype (or of another); the shapes follow a's batch."""
     batch = tuple(a.spec.shape[:-2])
-    return [p.result(spec(a.spec.dtype, (*batch, *shape), None, p.device)) for shape in shapes]
+    return [p.result(spec(dtype or a.spec.dtype, (*batch, *shape), None, p.device))
+            for shape in shapes]
+
+
+def real_of(dtype: Any) -> Any:
+    """The dtype of absolute values."""
+    return {complex64: float32, complex128: float64}.get(dtype, dtype)
 
 
 # ---- QR ----------------------------------------------------------------------------------------
@@ -48,7 +55,7 @@ def _qr(p: Any, A: Any, mode: str) -> None:
 
 
 def _qr_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, mode: str) -> Any:
-    """With M = R gR^T - gQ^T Q: gA = (gQ + Q copyltu(M)) R^-T for tall matrices."""
+    """With M = R gR^H - gQ^H Q: gA = (gQ + Q copyltu(M)) R^-H for tall matrices."""
     if mode == "r":
         raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when "
                            "mode='r'. Please use linalg.qr(A, mode='reduced') if you are going "
@@ -66,7 +73,7 @@ def _qr_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, mode: str
         made = _tall_qr_back(ops, grad_q, None, result0, left)
         return ops.cat([made, ops.zeros_like(right)], -1)
     grad_left, grad_right = ops.narrow(grad_r, -1, 0, m), ops.narrow(grad_r, -1, m, n - m)
-    more = ops.matmul(right, t(ops, grad_right))
+    more = ops.matmul(right, h(ops, grad_right))
     grad_q = more if grad_q is None else ops.add(grad_q, more)
     made = _tall_qr_back(ops, grad_q, grad_left, result0, left)
     return ops.cat([made, ops.matmul(result0, grad_right)], -1)
@@ -75,15 +82,14 @@ def _qr_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, mode: str
 def _tall_qr_back(ops: Any, grad_q: Any, grad_r: Any, q: Any, r: Any) -> Any:
     middle = None
     if grad_r is not None:
-        middle = ops.matmul(r, t(ops, grad_r))
+        middle = ops.matmul(r, h(ops, grad_r))
     if grad_q is not None:
-        inner = ops.matmul(t(ops, grad_q), q)
+        inner = ops.matmul(h(ops, grad_q), q)
         middle = ops.neg(inner) if middle is None else ops.sub(middle, inner)
-    copied = ops.add(ops.tril(middle), t(ops, ops.tril(middle, -1)))
-    made = ops.matmul(q, copied)
+    made = ops.matmul(q, mirrored(ops, middle))
     if grad_q is not None:
         made = ops.add(grad_q, made)
-    return ops.linalg_solve_triangular(t(ops, r), made, upper=False, left=False)
+    return ops.linalg_solve_triangular(h(ops, r), made, upper=False, left=False)
 
 
 library("linalg_qr_parts(Tensor A, str mode) -> (Tensor, Tensor)", _qr,
@@ -117,8 +123,9 @@ def _svd(p: Any, A: Any, full_matrices: bool) -> None:
     m, n = A.spec.shape[-2:]
     k = min(m, n)
     rows_, columns = (m, n) if full_matrices else (k, k)
-    p.host("svd", [A, *results(p, A, (m, rows_), (k,), (columns, n))],
-           full_matrices=bool(full_matrices))
+    u, = results(p, A, (m, rows_))
+    s, = results(p, A, (k,), dtype=real_of(A.spec.dtype))
+    p.host("svd", [A, u, s, *results(p, A, (columns, n))], full_matrices=bool(full_matrices))
 
 
 def _check_svd(A: Any) -> None:
@@ -128,7 +135,7 @@ def _check_svd(A: Any) -> None:
 
 
 def _skew(ops: Any, x: Any) -> Any:
-    return ops.sub(x, t(ops, x))
+    return ops.sub(x, h(ops, x))
 
 
 def _gaps(ops: Any, values: Any) -> Any:
@@ -139,7 +146,7 @@ def _gaps(ops: Any, values: Any) -> Any:
 
 
 def _svd_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, result2: Any) -> Any:
-    """U ((skew(U^T gU) / E) S + S (skew(V^T gV) / E) + gS) V^T, E[i, j] = S[j]^2 - S[i]^2, and
+    """U ((skew(U^H gU) / E) S + S (skew(V^H gV) / E) + gS) V^H, E[i, j] = S[j]^2 - S[i]^2, and
     what leaves the spans of U and V."""
     grad_u, grad_s, grad_vh = grads
     m, n = A.shape[-2:]
@@ -151,19 +158,34 @@ def _svd_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, result2:
     outside = None
     if grad_u is not None:
         grad_u = ops.narrow(grad_u, -1, 0, k)
-        own = ops.matmul(t(ops, u), grad_u)
-        middle = _plus(ops, middle, ops.mul(ops.div(_skew(ops, own), gaps), across))
+        own = ops.matmul(h(ops, u), grad_u)
+        turned = _skew(ops, own)
+        if turned.dtype.is_complex:  # its diagonal is imaginary: the phases, which U and V share
+            phases = ops.diagonal(turned, 0, -2, -1)
+            turned = ops.sub(turned, ops.diag_embed(phases))
+            middle = _plus(ops, middle, ops.diag_embed(ops.div(phases, ops.mul(s, 2))))
+        middle = _plus(ops, middle, ops.mul(ops.div(turned, gaps), across))
         if m > k:
             lost = ops.div(ops.sub(grad_u, ops.matmul(u, own)), across)
             outside = ops.matmul(lost, vh)
     if grad_vh is not None:
         grad_vh = ops.narrow(grad_vh, -2, 0, k)
-        own = ops.matmul(vh, t(ops, grad_vh))
-        middle = _plus(ops, middle, ops.mul(ops.div(_skew(ops, own), gaps), down))
+        own = ops.matmul(vh, h(ops, grad_vh))
+        turned = _skew(ops, own)
+        if turned.dtype.is_complex:
+            turned = ops.sub(turned, ops.diag_embed(ops.diagonal(turned, 0, -2, -1)))
+        middle = _plus(ops, middle, ops.mul(ops.div(turned, gaps), down))
         if n > k:
-            lost = ops.div(ops.sub(grad_vh, ops.matmul(t(ops, own), vh)), down)
+            lost = ops.div(ops.sub(grad_vh, ops.matmul(h(ops, own), vh)), down)
             outside = _plus(ops, outside, ops.matmul(u, lost))
-    return _plus(ops, outside, ops.matmul(ops.matmul(u, middle), vh))
+    return _plus(ops, outside, ops.matmul(_matmul(ops, u, middle), vh))
+
+
+def _matmul(ops: Any, a: Any, b: Any) -> Any:
+    """A product in which one side may be complex."""
+    dtype = promote(a.dtype, b.dtype)
+    a, b = (x if x.dtype is dtype else ops.to_dtype(x, dtype) for x in (a, b))
+    return ops.matmul(a, b)
 
 
 def _plus(ops: Any, a: Any, b: Any) -> Any:
@@ -198,7 +220,7 @@ def _svd_former(ops: Any, self: Any, some: bool, compute_uv: bool) -> Any:
         return ops.named("svd", (ops.zeros((*batch, m, m), **options), values,
                                  ops.zeros((*batch, n, n), **options)))
     u, s, vh = ops.linalg_svd_parts(self, not some)
-    return ops.named("svd", (u, s, t(ops, vh)))
+    return ops.named("svd", (u, s, h(ops, vh)))
 
 
 composite("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor, Tensor, Tensor)",
@@ -208,7 +230,8 @@ composite("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor, Te
 
 def _svdvals(p: Any, A: Any) -> None:
     _check_svd(A)
-    p.host("svdvals", [A, *results(p, A, (min(A.spec.shape[-2:]),))])
+    p.host("svdvals", [A, *results(p, A, (min(A.spec.shape[-2:]),),
+                                   dtype=real_of(A.spec.dtype))])
 
 
 def _svdvals_back(ops: Any, grad: Any, A: Any) -> Any:
@@ -242,17 +265,18 @@ def _check_eigh(A: Any, UPLO: str) -> str:
 def _eigh(p: Any, A: Any, UPLO: str) -> None:
     uplo = _check_eigh(A, UPLO)
     n = A.spec.shape[-1]
-    p.host("eigh", [A, *results(p, A, (n,), (n, n))], uplo=uplo)
+    values, = results(p, A, (n,), dtype=real_of(A.spec.dtype))
+    p.host("eigh", [A, values, *results(p, A, (n, n))], uplo=uplo)
 
 
 def _eigh_back(ops: Any, grads: Any, result0: Any, result1: Any) -> Any:
-    """V (gL + (V^T gV) / E) V^T, E[i, j] = L[j] - L[i], the diagonal left out."""
+    """V (gL + (V^H gV) / E) V^H, E[i, j] = L[j] - L[i], the diagonal left out."""
     grad_values, grad_vectors = grads
     middle = None if grad_values is None else ops.diag_embed(grad_values)
     if grad_vectors is not None:
-        own = ops.div(ops.matmul(t(ops, result1), grad_vectors), _gaps(ops, result0))
+        own = ops.div(ops.matmul(h(ops, result1), grad_vectors), _gaps(ops, result0))
         middle = _plus(ops, middle, ops.add(ops.tril(own, -1), ops.triu(own, 1)))
-    return ops.matmul(ops.matmul(result1, middle), t(ops, result1))
+    return ops.matmul(_matmul(ops, result1, middle), h(ops, result1))
 
 
 library("linalg_eigh_parts(Tensor A, str UPLO) -> (Tensor, Tensor)", _eigh,
@@ -265,12 +289,13 @@ composite("linalg_eigh(Tensor A, str UPLO='L') -> (Tensor, Tensor)",
 
 def _eigvalsh(p: Any, A: Any, UPLO: str) -> None:
     uplo = _check_eigh(A, UPLO)
-    p.host("eigvalsh", [A, *results(p, A, (A.spec.shape[-1],))], uplo=uplo)
+    p.host("eigvalsh", [A, *results(p, A, (A.spec.shape[-1],), dtype=real_of(A.spec.dtype))],
+           uplo=uplo)
 
 
 def _eigvalsh_back(ops: Any, grad: Any, A: Any, UPLO: str) -> Any:
     vectors = ops.linalg_eigh_parts(A, UPLO)[1]
-    return ops.matmul(ops.mul(vectors, ops.unsqueeze(grad, -2)), t(ops, vectors))
+    return ops.matmul(ops.mul(vectors, ops.unsqueeze(grad, -2)), h(ops, vectors))
 
 
 library("linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor", _eigvalsh, out=True,
@@ -285,7 +310,7 @@ def _eig(vectors: bool) -> Any:
         check_square(name, A)
         check_kernel("linalg_eig_out_cpu", A.spec.dtype)
         n = A.spec.shape[-1]
-        wide = complex64 if A.spec.dtype is float32 else complex128
+        wide = complex64 if real_of(A.spec.dtype) is float32 else complex128
         batch = tuple(A.spec.shape[:-2])
         outs = [p.result(spec(wide, (*batch, *shape), None, p.device))
                 for shape in ([(n,), (n, n)] if vectors else [(n,)])]
@@ -293,19 +318,34 @@ def _eig(vectors: bool) -> Any:
     return program
 
 
-def _no_eig_back(grads: Any) -> Any:
-    raise NotImplementedError("the derivative of torch.linalg.eig needs complex dtypes, which "
-                              "yesca computes with only in part; torch.linalg.eigh has one for "
-                              "symmetric matrices")
+def _eig_back(ops: Any, grads: Any, A_spec: Any, result0: Any, result1: Any) -> Any:
+    """V^-H (gL + (V^H gV - V^H V Re(diag(V^H gV))) / conj(E)) V^H for columns of length 1."""
+    grad_values, grad_vectors = grads
+    turned = h(ops, result1)
+    middle = None if grad_values is None else ops.diag_embed(grad_values)
+    if grad_vectors is not None:
+        own = ops.matmul(turned, grad_vectors)
+        lengths = ops.real(ops.diagonal(own, 0, -2, -1))
+        own = ops.sub(own, ops.mul(ops.matmul(turned, result1), ops.unsqueeze(lengths, -2)))
+        own = ops.div(own, ops.conj(_gaps(ops, result0)))
+        middle = _plus(ops, middle, ops.add(ops.tril(own, -1), ops.triu(own, 1)))
+    made = ops.linalg_solve(turned, ops.matmul(middle, turned))
+    return made if A_spec.dtype.is_complex else ops.real(made)
+
+
+def _eigvals_back(ops: Any, grad: Any, A: Any) -> Any:
+    vectors = h(ops, ops.linalg_eig_parts(A)[1])
+    made = ops.linalg_solve(vectors, ops.mul(ops.unsqueeze(grad, -1), vectors))
+    return made if A.dtype.is_complex else ops.real(made)
 
 
 library("linalg_eig_parts(Tensor A) -> (Tensor, Tensor)", _eig(True),
-        node_name="LinalgEigBackward0", backward={"A": _no_eig_back})
+        node_name="LinalgEigBackward0", backward={"A": _eig_back})
 composite("linalg_eig(Tensor A) -> (Tensor, Tensor)",
           lambda ops, A: ops.named("linalg_eig", ops.linalg_eig_parts(A)), out=True,
           method=False, autocast="float32", doc="Complex eigenvalues and eigenvectors.")
 library("linalg_eigvals(Tensor A) -> Tensor", _eig(False), out=True, autocast="float32",
-        node_name="LinalgEigBackward0", backward={"A": _no_eig_back},
+        node_name="LinalgEigBackward0", backward={"A": _eigvals_back},
         doc="Complex eigenvalues.")
 
 
@@ -321,11 +361,11 @@ def _cholesky(p: Any, A: Any, upper: bool) -> None:
 
 
 def _cholesky_back(ops: Any, grads: Any, result0: Any, upper: bool) -> Any:
-    """L^-T phi(L^T gL) L^-1, made symmetric; phi: lower triangle, half of the diagonal."""
-    grad, factor = (t(ops, grads[0]), t(ops, result0)) if upper else (grads[0], result0)
-    inner = ops.matmul(t(ops, factor), grad)
-    both = ops.add(ops.tril(inner), t(ops, ops.tril(inner, -1)))  # 2 * symmetric part of phi
-    made = ops.linalg_solve_triangular(t(ops, factor), both, upper=True)
+    """L^-H phi(L^H gL) L^-1, made hermitian; phi: lower triangle, half of the diagonal."""
+    grad, factor = (h(ops, grads[0]), h(ops, result0)) if upper else (grads[0], result0)
+    inner = ops.matmul(h(ops, factor), grad)
+    both = mirrored(ops, inner)  # 2 * hermitian part of phi
+    made = ops.linalg_solve_triangular(h(ops, factor), both, upper=True)
     made = ops.linalg_solve_triangular(factor, made, upper=False, left=False)
     return ops.mul(made, 0.5)
 
@@ -355,7 +395,7 @@ composite("linalg_cholesky_ex(Tensor A, *, bool upper=False, bool check_errors=F
 
 def _cholesky_public(ops: Any, A: Any, upper: bool) -> Any:
     made, info = ops.linalg_cholesky_parts(A, upper)
-    if not info._spec.device.type == "meta":
+    if info._spec.device.type != "meta":
         raise_not_positive(info)
     return made
 
@@ -366,4 +406,4 @@ composite("cholesky(Tensor self, bool upper=False) -> Tensor", _cholesky_public,
           autocast="float32", doc="torch.linalg.cholesky.")
 
 
-__all__ = ["library", "raise_not_positive", "results"]
+__all__ = ["library", "raise_not_positive", "real_of", "results"]

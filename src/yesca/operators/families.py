@@ -14,7 +14,8 @@ from pathlib import Path
 #: Modules of this folder that declare no operators.
 HELPERS = ("__init__", "derivatives", "families", "kinds", "record", "schema")
 _FOLDER = Path(__file__).parent
-_SCHEMA = re.compile(rb'"(\w+)\((?=Tensor|any |int|Scalar)')
+#: `"add(Tensor self` in a schema, and `eq = _compared("eq"` where a helper completes it.
+_SCHEMA = re.compile(rb'"(\w+)\((?=Tensor|any |int|Scalar)|^\w+ = \w+\(\s*"(\w+)"', re.MULTILINE)
 _loaded: set[str] = set()
 
 
@@ -29,8 +30,8 @@ def _index() -> dict[str, str]:
     """Operator name -> family, as far as sources say it."""
     found: dict[str, str] = {}
     for family in all_families():
-        for name in _SCHEMA.findall((_FOLDER / f"{family}.py").read_bytes()):
-            found.setdefault(name.decode(), family)
+        for schema, helper in _SCHEMA.findall((_FOLDER / f"{family}.py").read_bytes()):
+            found.setdefault((schema or helper).decode(), family)
     return found
 
 
@@ -47,6 +48,8 @@ def load(name: str) -> None:
     family = _index().get(name)
     if family is not None:
         _import(family)
+    elif name.endswith("_") and name[:-1] in _index():
+        return  # an in-place form: no record of its own
     if name not in RECORDS and name not in ALIASES:
         load_all()
 

@@ -57,12 +57,19 @@ def elementwise_program(record: Record, p: Any, values: tuple[Any, ...]) -> None
     """Promote, broadcast, one flat stage."""
     parameters = record.schema.parameters
     tensors = [v for v in values if p.is_ref(v)]
+    if not tensors:
+        kinds = ", ".join(type(v).__name__ for v, q in zip(values, parameters, strict=True)
+                          if q.is_tensor)
+        raise TypeError(f"{record.name}() received an invalid combination of arguments - got "
+                        f"({kinds}); at least one of them must be a Tensor")
     numbers = [v for v, q in zip(values, parameters, strict=True)
                if q.is_tensor and p.is_number(v)]
     if numbers and record.derived_from is None:
         _check_numbers(record, p, values)
     promoted = p.promote(tensors, numbers)
     compute, result = elementwise_dtypes(record, p, promoted, values)
+    if compute.is_complex and record.name == "abs" and p.inplace_target is not None:
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
     shape = broadcast_shapes(*(t.spec.shape for t in tensors))
     results = [p.result(spec(d, shape, dense_order([t.spec for t in tensors], shape), p.device))
                for d in _result_dtypes(record, values, result, p)]
@@ -146,8 +153,12 @@ def reduction_program(record: Record, p: Any, values: tuple[Any, ...]) -> None:
     for d in dims:
         count *= x.spec.shape[d]
     if count == 0 and record.fold in ("max", "min"):
-        raise IndexError(f"{record.name}(): Expected reduction dim to be specified for "
-                         "input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+        if given.get("dim") in (None, ()):
+            raise RuntimeError(f"{record.name}(): Expected reduction dim to be specified for "
+                               "input.numel() == 0. Specify the reduction dim with the 'dim' "
+                               "argument.")
+        empty = next(d for d in dims if x.spec.shape[d] == 0)
+        raise IndexError(f"{record.name}(): Expected reduction dim {empty} to have non-zero size.")
 
     if record.fold == "prod" and compute.is_complex:
         complex_product(p, x, dims, out, compute)
@@ -200,6 +211,10 @@ def _reduction_dtypes(record: Record, p: Any, dtype: DType, asked: DType | None
     rule = record.dtype
     if callable(rule):
         return rule(dtype)
+    if rule == "float" and asked is not None and asked.category < FLOATING:
+        raise RuntimeError(
+            f"{record.name}(): could not infer output dtype. Optional dtype must be either a "
+            f"floating point or complex dtype. Got: {p.scalar_name(asked)}")
     if asked is not None:
         return compute_dtype(asked), asked
     if rule == "sum":

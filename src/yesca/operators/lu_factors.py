@@ -12,7 +12,7 @@ from ..core.dtypes import int32
 from ..core.spec import spec
 from .factorisations import library, results
 from .kinds import composite
-from .matrices import Seen, check_kernel, raise_where, t
+from .matrices import Seen, check_kernel, h, raise_where
 
 
 def _lu(p: Any, A: Any) -> None:
@@ -27,26 +27,26 @@ def _lu(p: Any, A: Any) -> None:
 
 
 def _lu_back(ops: Any, grads: Any, result0: Any, result1: Any) -> Any:
-    """P L^-T (tril(L^T gL, -1) + triu(gU U^T)) U^-T for square matrices."""
+    """P L^-H (tril(L^H gL, -1) + triu(gU U^H)) U^-H for square matrices."""
     grad = grads[0]
     m, n = grad.shape[-2:]
     k = min(m, n)
     permuted, lower, upper = ops.lu_parts(result0, result1)
     square_l, square_u = ops.narrow(lower, -2, 0, k), ops.narrow(upper, -1, 0, k)
     head = ops.narrow(ops.narrow(grad, -2, 0, k), -1, 0, k)
-    low = ops.matmul(t(ops, square_l), ops.tril(head, -1))
-    high = ops.matmul(ops.triu(head), t(ops, square_u))
+    low = ops.matmul(h(ops, square_l), ops.tril(head, -1))
+    high = ops.matmul(ops.triu(head), h(ops, square_u))
     if m > n:  # the rows below: L2 = A2 U^-1
         rest_l, rest_grad = ops.narrow(lower, -2, k, m - k), ops.narrow(grad, -2, k, m - k)
-        high = ops.sub(high, ops.matmul(t(ops, rest_l), rest_grad))
+        high = ops.sub(high, ops.matmul(h(ops, rest_l), rest_grad))
     if m < n:  # the columns beyond: U2 = L^-1 A2
         rest_u, rest_grad = ops.narrow(upper, -1, k, n - k), ops.narrow(grad, -1, k, n - k)
-        low = ops.sub(low, ops.matmul(rest_grad, t(ops, rest_u)))
+        low = ops.sub(low, ops.matmul(rest_grad, h(ops, rest_u)))
     middle = ops.add(ops.tril(low, -1), ops.triu(high))
     middle = _from_left(ops, square_l, middle)
-    made = ops.linalg_solve_triangular(t(ops, square_u), middle, upper=False, left=False)
+    made = ops.linalg_solve_triangular(h(ops, square_u), middle, upper=False, left=False)
     if m > n:
-        rest = ops.linalg_solve_triangular(t(ops, square_u), rest_grad, upper=False, left=False)
+        rest = ops.linalg_solve_triangular(h(ops, square_u), rest_grad, upper=False, left=False)
         made = ops.cat([made, rest], -2)
     if m < n:
         made = ops.cat([made, _from_left(ops, square_l, rest_grad)], -1)
@@ -54,8 +54,8 @@ def _lu_back(ops: Any, grads: Any, result0: Any, result1: Any) -> Any:
 
 
 def _from_left(ops: Any, lower: Any, x: Any) -> Any:
-    """L^-T x."""
-    return ops.linalg_solve_triangular(t(ops, lower), x, upper=True, unitriangular=True)
+    """L^-H x."""
+    return ops.linalg_solve_triangular(h(ops, lower), x, upper=True, unitriangular=True)
 
 
 library("linalg_lu_packed(Tensor A) -> (Tensor, Tensor, Tensor)", _lu, carriers=1,

@@ -5,12 +5,32 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.errors import LinAlgError
-from ..core.dtypes import COMPLEX, FLOATING, SCALAR_NAMES, DType, bfloat16, float16
+from ..core.dtypes import FLOATING, SCALAR_NAMES, DType, bfloat16, float16
 
 
 def t(ops: Any, x: Any) -> Any:
     """The transposes of a batch of matrices."""
     return ops.transpose(x, -2, -1)
+
+
+def h(ops: Any, x: Any) -> Any:
+    """The conjugate transposes of a batch of matrices."""
+    made = ops.transpose(x, -2, -1)
+    return ops.conj(made) if x.dtype.is_complex else made
+
+
+def real_part(ops: Any, x: Any) -> Any:
+    """The real part; a real tensor itself."""
+    return ops.real(x) if x.dtype.is_complex else x
+
+
+def mirrored(ops: Any, x: Any) -> Any:
+    """The hermitian matrix with the lower triangle of x (and the real part of its diagonal)."""
+    below = ops.tril(x, -1)
+    if not x.dtype.is_complex:
+        return ops.add(ops.tril(x), t(ops, below))
+    diagonal = ops.diag_embed(ops.real(ops.diagonal(x, 0, -2, -1)))
+    return ops.add(ops.add(below, h(ops, below)), diagonal)
 
 
 def check_matrix(name: str, x: Any, argument: str = "A") -> None:
@@ -47,9 +67,6 @@ def check_kernel(kernel: str, dtype: DType) -> None:
     """Refuse dtypes that LAPACK has no routines for."""
     if dtype.category < FLOATING or dtype in (float16, bfloat16):
         raise NotImplementedError(f'"{kernel}" not implemented for \'{SCALAR_NAMES[dtype]}\'')
-    if dtype.category == COMPLEX:
-        raise NotImplementedError(f'"{kernel}" does not take complex dtypes yet, but got '
-                                  f"'{SCALAR_NAMES[dtype]}'")
 
 
 class Seen:
@@ -72,4 +89,4 @@ def raise_where(info: Any, message: Any) -> None:
 
 
 __all__ = ["Seen", "check_floating", "check_kernel", "check_matrix", "check_precision",
-           "check_square", "raise_where", "t"]
+           "check_square", "h", "mirrored", "raise_where", "real_part", "t"]

@@ -102,7 +102,7 @@ def _vecdot(ops: Any, x: Any, y: Any, dim: int) -> Any:
         raise RuntimeError(
             "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
             f"{SCALAR_NAMES[x.dtype]} and y of type {SCALAR_NAMES[y.dtype]} instead")
-    return ops.sum(ops.mul(x, y), (dim,))
+    return ops.sum(ops.mul(ops.conj(x) if x.dtype.is_complex else x, y), (dim,))
 
 
 composite("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", _vecdot, out=True,

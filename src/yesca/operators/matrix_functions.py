@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import FLOATING, SCALAR_NAMES, bfloat16, float16, float32, int64
+from ..core.dtypes import FLOATING, SCALAR_NAMES, bfloat16, bool_, float16, float32, int64
 from ..core.spec import spec
 from ..core.views import broadcast_shapes, dense_order, expand_strides, wrap_dim
 from ..loops.ir import cast
-from .factorisations import library, results
+from .factorisations import library, real_of, results
 from .kinds import composite, compute_dtype, rows
 from .matrices import (
-    Seen, check_floating, check_kernel, check_matrix, check_precision, check_square, t,
+    Seen, check_floating, check_kernel, check_matrix, check_precision, check_square, h, t,
 )
 
 # ---- determinants ------------------------------------------------------------------------------
@@ -28,13 +28,18 @@ def _det(p: Any, A: Any) -> None:
     p.host("det", [A, *results(p, A, ())])
 
 
+def _conj(ops: Any, x: Any) -> Any:
+    return ops.conj(x) if x.dtype.is_complex else x
+
+
 def _times(ops: Any, number: Any, matrix: Any) -> Any:
     """One number for each matrix."""
     return ops.mul(ops.unsqueeze(ops.unsqueeze(number, -1), -1), matrix)
 
 
 library("linalg_det(Tensor A) -> Tensor", _det, out=True, node_name="LinalgDetBackward0",
-        backward={"A": lambda ops, grad, A: _times(ops, grad, ops.linalg_cofactors(A))},
+        backward={"A": lambda ops, grad, A: _times(
+            ops, grad, _conj(ops, ops.linalg_cofactors(A)))},
         doc="The determinant.")
 composite("det(Tensor self) -> Tensor", lambda ops, self: ops.linalg_det(self),
           doc="torch.linalg.det.")
@@ -42,10 +47,10 @@ composite("det(Tensor self) -> Tensor", lambda ops, self: ops.linalg_det(self),
 
 def _cofactors_back(ops: Any, grad: Any, A: Any, result: Any) -> Any:
     """With C = det(A) M, M = A^-T: <gC, M> C - M (det(A) gC)^T M."""
-    inverse = t(ops, ops.linalg_inv_parts(A)[0])
+    inverse, own = h(ops, ops.linalg_inv_parts(A)[0]), _conj(ops, result)
     along = ops.sum(ops.mul(grad, inverse), (-2, -1))
-    turned = ops.matmul(ops.matmul(inverse, t(ops, grad)), result)
-    return ops.sub(_times(ops, along, result), turned)
+    turned = ops.matmul(ops.matmul(inverse, t(ops, grad)), own)
+    return ops.sub(_times(ops, along, own), turned)
 
 
 library("linalg_cofactors(Tensor A) -> Tensor",
@@ -57,13 +62,18 @@ def _slogdet(p: Any, A: Any) -> None:
     check_precision("linalg.slogdet", A.spec.dtype)
     check_square("linalg.slogdet", A)
     check_kernel("lu_cpu", A.spec.dtype)
-    p.host("slogdet", [A, *results(p, A, (), ())])
+    sign, = results(p, A, ())
+    p.host("slogdet", [A, sign, *results(p, A, (), dtype=real_of(A.spec.dtype))])
 
 
-def _slogdet_back(ops: Any, grads: Any, A: Any) -> Any:
-    if grads[1] is None:
+def _slogdet_back(ops: Any, grads: Any, A: Any, result0: Any) -> Any:
+    grad_sign, grad = grads
+    if A.dtype.is_complex and grad_sign is not None:  # the sign turns with the imaginary part
+        turn = ops.mul(ops.imag(ops.mul(ops.conj(grad_sign), result0)), -1j)
+        grad = turn if grad is None else ops.add(turn, grad)
+    if grad is None:
         return ops.zeros_like(A)
-    return _times(ops, grads[1], t(ops, ops.linalg_inv_parts(A)[0]))
+    return _times(ops, grad, h(ops, ops.linalg_inv_parts(A)[0]))
 
 
 library("linalg_slogdet_parts(Tensor A) -> (Tensor, Tensor)", _slogdet,
@@ -77,6 +87,8 @@ for _name in ("linalg_slogdet", "slogdet"):
 
 def _logdet(ops: Any, self: Any) -> Any:
     sign, size = ops.linalg_slogdet_parts(self)
+    if self.dtype.is_complex:
+        return ops.add(ops.log(sign), size)
     return ops.where(ops.eq(sign, -1), float("nan"), size)
 
 
@@ -86,13 +98,18 @@ composite("logdet(Tensor self) -> Tensor", _logdet,
 
 # ---- powers ------------------------------------------------------------------------------------
 
+def _instead(ops: Any, x: Any, value: Any) -> Any:
+    """`value`, on the tape as something made of x, whose derivative is 0."""
+    return ops.where(ops.ones_like(x, dtype=bool_), value, x)
+
+
 def _matrix_power(ops: Any, A: Any, n: int) -> Any:
     check_square("linalg.matrix_power", Seen(A))
     if n < 0:
         return _matrix_power(ops, ops.linalg_inv(A), -n)
     if n == 0:
         one = ops.eye(A.shape[-1], dtype=A.dtype, device=A.device)
-        return ops.clone(one.expand(tuple(A.shape)))
+        return _instead(ops, A, one.expand(tuple(A.shape)))
     made = None
     while n:
         if n & 1:
@@ -114,9 +131,9 @@ def _matrix_exp(p: Any, A: Any) -> None:
 
 
 def _matrix_exp_back(ops: Any, grad: Any, A: Any) -> Any:
-    """exp of ((A^T, gX), (0, A^T)): its upper right block."""
+    """exp of ((A^H, gX), (0, A^H)): its upper right block."""
     n = A.shape[-1]
-    turned = t(ops, A)
+    turned = h(ops, A)
     top = ops.cat([turned, grad], -1)
     low = ops.cat([ops.zeros_like(turned), turned], -1)
     whole = ops.linalg_matrix_exp(ops.cat([top, low], -2))
@@ -145,12 +162,12 @@ composite("matrix_exp(Tensor self) -> Tensor", _matrix_exp_public,
 # ---- reflectors --------------------------------------------------------------------------------
 
 def _reflect(ops: Any, vectors: Any, tau: Any, x: Any, forward: bool) -> Any:
-    """x under the reflectors 1 - tau v v^T, one after the other; first to last if `forward`."""
+    """x under the reflectors 1 - tau v v^H, one after the other; first to last if `forward`."""
     count = tau.shape[-1]
     for k in range(count) if forward else reversed(range(count)):
         v = ops.narrow(vectors, -1, k, 1)  # (..., m, 1)
         length = ops.unsqueeze(ops.narrow(tau, -1, k, 1), -1)
-        x = ops.sub(x, ops.mul(ops.mul(length, v), ops.matmul(t(ops, v), x)))
+        x = ops.sub(x, ops.mul(ops.mul(length, v), ops.matmul(h(ops, v), x)))
     return x
 
 
@@ -183,6 +200,8 @@ def _householder_product(ops: Any, A: Any, tau: Any) -> Any:
     _check_reflectors(name, A, tau)
     check_kernel("orgqr_cpu", A.dtype)
     one = ops.eye(*A.shape[-2:], dtype=A.dtype, device=A.device).expand(tuple(A.shape))
+    if not tau.shape[-1]:
+        return _instead(ops, A, one)
     return _reflect(ops, _vectors(ops, A, tau), tau, one, forward=False)
 
 
@@ -202,9 +221,11 @@ def _ormqr(ops: Any, self: Any, input2: Any, input3: Any, left: bool, transpose:
                            "input.shape[-2]")
     check_kernel("ormqr_cpu", self.dtype)
     vectors = _vectors(ops, self, input2)
+    forward = transpose if left else not transpose  # C Q = (Q^H C^H)^H
+    tau = _conj(ops, input2) if forward else input2
     if left:
-        return _reflect(ops, vectors, input2, input3, forward=transpose)
-    return t(ops, _reflect(ops, vectors, input2, t(ops, input3), forward=not transpose))
+        return _reflect(ops, vectors, tau, input3, forward)
+    return h(ops, _reflect(ops, vectors, tau, h(ops, input3), forward))
 
 
 composite("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False)"
@@ -233,11 +254,12 @@ def _cross(p: Any, self: Any, other: Any, dim: int) -> None:
 
 
 rows("cross_parts(Tensor self, Tensor other, int dim) -> Tensor", _cross, method=False,
+     takes="bifc", holomorphic=False,
      node_name="LinalgCrossBackward0",
      backward={"self": lambda ops, grad, other, self_spec, dim: ops.sum_to_size(
-                   ops.cross_parts(other, grad, dim), tuple(self_spec.shape)),
+                   ops.cross_parts(_conj(ops, other), grad, dim), tuple(self_spec.shape)),
                "other": lambda ops, grad, self, other_spec, dim: ops.sum_to_size(
-                   ops.cross_parts(grad, self, dim), tuple(other_spec.shape))})
+                   ops.cross_parts(grad, _conj(ops, self), dim), tuple(other_spec.shape))})
 
 
 def _linalg_cross(ops: Any, self: Any, other: Any, dim: int) -> Any:
@@ -271,8 +293,8 @@ def _linalg_vander(ops: Any, x: Any, N: Any) -> Any:
     if x.dtype in (float16, bfloat16) or x.dtype.category == 0:
         raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, "
                            f"but got {SCALAR_NAMES[x.dtype]}")
-    if x.dim() == 0 and N is None:
-        raise RuntimeError("N must be greater than 1.")
+    if x.dim() == 0:
+        x = ops.unsqueeze(x, -1)
     count = x.shape[-1] if N is None else N
     if count <= 1:
         raise RuntimeError("N must be greater than 1.")
@@ -310,11 +332,9 @@ composite("linalg_diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) 
 
 
 def _lu(ops: Any, A: Any, pivot: bool, get_infos: bool) -> Any:
-    packed, pivots, info = ops.linalg_lu_factor_ex(A, pivot=pivot)
     if get_infos:
-        return packed, pivots, info
-    ops.linalg_lu_factor(A, pivot=pivot) if bool(ops.any(ops.ne(info, 0))) else None
-    return packed, pivots
+        return ops.named("_lu_with_info", tuple(ops.linalg_lu_factor_ex(A, pivot=pivot)))
+    return tuple(ops.linalg_lu_factor(A, pivot=pivot))
 
 
 composite("lu(Tensor A, bool pivot=True, bool get_infos=False) -> (Tensor, Tensor)", _lu,

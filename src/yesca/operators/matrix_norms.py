@@ -34,7 +34,7 @@ def _vector_norm(ops: Any, x: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any
     if isinstance(dim, int):
         dim = (dim,)
     dims = tuple(range(x.dim())) if dim is None or not len(dim) else dim
-    if (ord < 0 or ord == math.inf) and any(x.shape[d] == 0 for d in dims):
+    if (ord < 0 or ord == math.inf) and any(x.shape[d] == 0 for d in dims if x.dim()):
         raise RuntimeError(f"linalg.vector_norm cannot compute the {ord} norm on an empty "
                            "dimension because the operation does not have an identity")
     return vector_norm(ops, _converted(ops, "linalg.vector_norm", x, dtype), ord,
@@ -144,7 +144,7 @@ composite("linalg_cond(Tensor A, any? p=None) -> Tensor", _cond, out=True, metho
 
 
 def _matrix_rank(ops: Any, A: Any, tol: Any, hermitian: bool, atol: Any, rtol: Any) -> Any:
-    if A.dtype.category != FLOATING or A.dtype.itemsize < 4:
+    if A.dtype.category < FLOATING or A.dtype.itemsize < 4:
         raise RuntimeError("This function doesn't handle types other than float and double")
     check_matrix("torch.linalg.matrix_rank", Seen(A), "input")
     if tol is not None:

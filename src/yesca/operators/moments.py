@@ -80,6 +80,8 @@ def _moments(ops: Any, self: Any, dim: Any, unbiased: Any, correction: Any, keep
     dims = reduced_dims(dim, ndim) if ndim else ()
     amount = correction if correction is not None else \
         (0 if unbiased is False else 1)
+    if self.dtype.is_complex:
+        return _complex_moments(ops, self, dim, amount, keepdim, root)
     function = ops.std_moments if root else ops.var_moments
     values, middle = function(self if ndim else ops.reshape(self, (1,)), dims if ndim else (0,),
                               amount)
@@ -89,11 +91,20 @@ def _moments(ops: Any, self: Any, dim: Any, unbiased: Any, correction: Any, keep
     return values, middle
 
 
+def _complex_moments(ops: Any, self: Any, dim: Any, correction: Any, keepdim: bool, root: bool
+                     ) -> tuple[Any, Any]:
+    """The variances of both parts add up."""
+    re, im = (_moments(ops, part, dim, None, correction, keepdim, False)
+              for part in (ops.real(self), ops.imag(self)))
+    values = ops.add(re[0], im[0])
+    return ops.sqrt(values) if root else values, ops.complex(re[1], im[1])
+
+
 for _name, _root in (("var", False), ("std", True)):
     composite(f"{_name}(Tensor self, any? dim=None, any? unbiased=None, bool keepdim=False, *, "
               "any? correction=None) -> Tensor",
               lambda ops, self, dim, unbiased, keepdim, correction, root=_root: _moments(
-                  ops, self, dim, unbiased, correction, keepdim, root)[0],
+                  ops, self, dim, unbiased, correction, keepdim, root)[0], out=True,
               doc="With Bessel's correction by default (correction=1).")
     composite(f"{_name}_mean(Tensor self, any? dim=None, any? unbiased=None, "
               "bool keepdim=False, *, any? correction=None) -> (Tensor, Tensor)",

@@ -320,6 +320,11 @@ def _rms_public(ops: Any, input: Any, normalized_shape: Any, weight: Any, eps: f
                 ) -> Any:
     if eps is None:
         eps = 2.0 ** -52 if input.dtype.itemsize == 8 else 2.0 ** -23
+    if input.dtype.is_complex:  # PyTorch's parts: the square, not that of the absolute value
+        dims = tuple(range(-len(as_shape("rms_norm", normalized_shape)), 0))
+        square = ops.mean(ops.mul(input, input), dims, True)
+        made = ops.mul(input, ops.rsqrt(ops.add(square, eps)))
+        return made if weight is None else ops.mul(made, weight)
     return ops.fused_rms_norm(input, normalized_shape, weight, eps)[0]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.dtypes import FLOATING, SCALAR_NAMES
 from ..core.spec import spec
 from ..loops.ir import Expr, cast, const
 from ..loops.scalar import absolute, power, sqrt
@@ -50,6 +51,8 @@ rows("norm_power(Tensor self, float ord, any? dim=None, bool keepdim=False) -> T
 
 def vector_norm(ops: Any, self: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
     """The `ord`-norm of the elements over dim."""
+    if self.dtype.is_complex:
+        self = ops.abs(self)
     if ord == 2:
         return ops.norm2(self, dim, keepdim)
     if ord not in (0, 1, float("inf"), float("-inf")):
@@ -68,13 +71,13 @@ def _norm(ops: Any, self: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> A
         self = ops.to_dtype(self, dtype)
     if p == "nuc":
         return ops.linalg_matrix_norm(self, "nuc", (-2, -1) if dim is None else dim, keepdim)
-    if not self.dtype.is_floating_point:
+    if self.dtype.category < FLOATING:
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as "
-                           f"input. Got {p and self.dtype}")
+                           f"input. Got {SCALAR_NAMES[self.dtype]}")
     return vector_norm(ops, self, 2 if p in (None, "fro") else p, dim, keepdim)
 
 
 composite("norm(Tensor self, any? p='fro', any? dim=None, bool keepdim=False, dtype? dtype=None) "
-          "-> Tensor", _norm, doc="The p-norm of the elements.")
+          "-> Tensor", _norm, out=True, doc="The p-norm of the elements.")
 
 __all__ = ["vector_norm"]

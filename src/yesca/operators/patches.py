@@ -129,12 +129,12 @@ def _shown(values: Sizes) -> str:
 
 
 rows("im2col_blocks(Tensor self, any kernel, any dilation, any padding, any stride) -> Tensor",
-     _im2col, method=False, node_name="Im2ColBackward0",
+     _im2col, method=False, takes="bifc", node_name="Im2ColBackward0",
      backward={"self": lambda ops, grad, self_spec, kernel, dilation, padding, stride:
                ops.col2im_blocks(grad, tuple(self_spec.shape)[-len(kernel):], kernel, dilation,
                                  padding, stride)})
 rows("col2im_blocks(Tensor self, any output_size, any kernel, any dilation, any padding, "
-     "any stride) -> Tensor", _col2im, method=False, node_name="Col2ImBackward0",
+     "any stride) -> Tensor", _col2im, method=False, takes="bifc", node_name="Col2ImBackward0",
      backward={"self": lambda ops, grad, kernel, dilation, padding, stride: ops.im2col_blocks(
          grad, kernel, dilation, padding, stride)})
 

@@ -102,6 +102,13 @@ def put(p: Any, out: Any, keep: Sequence[int], steps: Sequence[int], value: Any,
     place: a reference of shape (n,) or (*keep, n); `offset` makes elements of its value
     """
     parts = 1
+    if not callable(value) and value.spec.conj:
+        plain = p.temporary(tuple(value.spec.shape), value.spec.dtype)
+        p.flat(lambda v: v, [value], [plain])
+        value = plain
+    if combine and out.spec.dtype.category == COMPLEX and (combine != "sum" or out.spec.conj
+                                                           or callable(value)):
+        raise p.record.lacks(SCALAR_NAMES[out.spec.dtype])
     if combine and out.spec.dtype.category == COMPLEX:  # both parts by themselves
         parts, out, value = 2, as_pairs(out), as_pairs(value)
         keep, steps = [*keep, 2], [*(2 * s for s in steps), 1]

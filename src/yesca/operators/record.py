@@ -63,6 +63,7 @@ class Record:
     dtype: Any = "promote"
     takes: str = "bif"  # dtypes it has kernels for: bool, integers, floats, complex
     holomorphic: bool = True
+    no_complex: str = ""  # what PyTorch says instead of naming a kernel
     kernel: str = ""  # what PyTorch's message calls the kernel that lacks a dtype
     numbers: tuple[str, ...] = ("other",)  # tensor arguments that may be numbers (elementwise)
     fold: str = ""
@@ -138,6 +139,8 @@ class Record:
 
     def lacks(self, shown: str) -> NotImplementedError:
         """The error for a dtype without a kernel; `shown`: as in 'Long'."""
+        if self.no_complex and shown.startswith("Complex"):
+            return NotImplementedError(self.no_complex)
         kernel = self.kernel or f"{self.name.strip('_')}_cpu"
         return NotImplementedError(f'"{kernel}" not implemented for \'{shown}\'')
 

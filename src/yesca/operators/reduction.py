@@ -84,18 +84,20 @@ def _shared(ops: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool
     return ops.select_where(mask, ops.div(spread(ops, grad, shape, dim, keepdim), count), 0.0)
 
 
-_all_values = reduction("max_all(Tensor self) -> Tensor", "max", dtype="same", method=False,
-                        node_name="MaxBackward1",
+_all_values = reduction("max_all(Tensor self) -> Tensor", "max", dtype="same", kernel="max_all",
+                        method=False, node_name="MaxBackward1",
                         backward={"self": lambda ops, grad, self, result:
                                   _shared_by_all(ops, grad, self, result)})
-_all_least = reduction("min_all(Tensor self) -> Tensor", "min", dtype="same", method=False,
-                       node_name="MinBackward1",
+_all_least = reduction("min_all(Tensor self) -> Tensor", "min", dtype="same", kernel="min_all",
+                       method=False, node_name="MinBackward1",
                        backward={"self": lambda ops, grad, self, result:
                                  _shared_by_all(ops, grad, self, result)})
 any_ = reduction("any(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "any",
-                 before=lambda x: as_bool(x), dtype="bool", takes="bifc", doc="Whether any is true.")
+                 before=lambda x: as_bool(x), dtype="bool", takes="bifc",
+                 doc="Whether any is true.")
 all_ = reduction("all(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "all",
-                 before=lambda x: as_bool(x), dtype="bool", takes="bifc", doc="Whether all are true.")
+                 before=lambda x: as_bool(x), dtype="bool", takes="bifc",
+                 doc="Whether all are true.")
 
 
 def _prod_back(ops: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
@@ -217,7 +219,8 @@ for _kind in ("max", "min"):
     rows(f"arg{_kind}_dim(Tensor self, int dim, bool keepdim=False) -> Tensor", _arg(_kind),
          method=False)
     composite(f"arg{_kind}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
-              _arg_public(_kind), doc=f"The index of the {_kind}imum; the first of equal ones.")
+              _arg_public(_kind), out=True,
+              doc=f"The index of the {_kind}imum; the first of equal ones.")
 
 
 # ---- log-sum-exp -----------------------------------------------------------------------------
@@ -254,7 +257,19 @@ rows("logsumexp_dims(Tensor self, any dims) -> Tensor", _logsumexp, method=False
                                       tuple(self.shape), dims, False))))})
 
 
+def _complex_logsumexp(ops: Any, self: Any, dim: Any, keepdim: bool) -> Any:
+    """The real parts say how much is taken out of the exponentials."""
+    top = ops.amax(ops.real(self).detach(), () if dim is None else dim, True)
+    top = ops.select_where(ops.isinf(top), 0.0, top)
+    made = ops.add(ops.log(ops.sum(ops.exp(ops.sub(self, top)), dim, True)), top)
+    if keepdim or not self.dim():
+        return made
+    return ops.reshape(made, reduced_shape(tuple(self.shape), reduced_dims(dim, self.dim()), False))
+
+
 def _logsumexp_public(ops: Any, self: Any, dim: Any, keepdim: bool) -> Any:
+    if self.dtype.is_complex:
+        return _complex_logsumexp(ops, self, dim, keepdim)
     if not self.dtype.is_floating_point:
         self = ops.to_dtype(self, float32)
     if self.dim() == 0:
@@ -266,6 +281,7 @@ def _logsumexp_public(ops: Any, self: Any, dim: Any, keepdim: bool) -> Any:
 
 
 composite("logsumexp(Tensor self, any dim, bool keepdim=False) -> Tensor", _logsumexp_public,
+          out=True,
           samples=lambda make: [(make(3, 4), 1), (make(3, 4), (0, 1), True), (make(), 0)],
           doc="log(sum(exp(self))) without overflow.")
 

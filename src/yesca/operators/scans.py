@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import int64
+from ..core.dtypes import FLOATING, int64
 from ..core.spec import spec
 from ..core.views import wrap_dim
 from ..loops import ir
 from ..loops.ir import cast
+from ..loops.scalar import (
+    absolute, exp, is_complex, log1p, maximum, minimum, real, where,
+)
 from .kinds import compute_dtype, rows
 from .reduction import along
 
@@ -29,18 +32,25 @@ def _running(kind: str) -> Any:
 
 
 def _running_product(p: Any, x: Any, out: Any, size: int) -> None:
-    """Running products of complex numbers: each pass joins spans twice as long."""
+    """Running products of complex numbers."""
+    _doubling(p, x, out, size, lambda a, b: a * b)
+
+
+def _doubling(p: Any, x: Any, out: Any, size: int, join: Any) -> None:
+    """Running values of an associative function: each pass joins spans twice as long."""
     dtype, shape = out.spec.dtype, tuple(out.spec.shape)
+    wide = compute_dtype(dtype)
     left, span = x, 1
+    places = [p.temporary(shape, wide) for _ in range(min(2, (size - 1).bit_length()))]
 
     def part(ref: Any, begin: int, count: int) -> Any:
         steps = ref.spec.strides
         return ref.seen(((*shape[:-1], count), steps, begin * steps[-1]))
 
     while span < size:
-        made = p.temporary(shape, dtype)
-        p.flat(lambda a: cast(a, dtype), [part(left, 0, span)], [part(made, 0, span)])
-        p.flat(lambda a, b: cast(a, dtype) * cast(b, dtype),
+        made = places[span.bit_length() % len(places)]
+        p.flat(lambda a: cast(a, wide), [part(left, 0, span)], [part(made, 0, span)])
+        p.flat(lambda a, b: join(cast(a, wide), cast(b, wide)),
                [part(left, 0, size - span), part(left, span, size - span)],
                [part(made, span, size - span)])
         left, span = made, 2 * span
@@ -75,4 +85,65 @@ def _cumprod_with_zeros(ops: Any, grad: Any, self: Any, dim: int) -> Any:
 rows("cumsum(Tensor self, int dim, *, dtype? dtype=None) -> Tensor", _running("sum"), out=True,
      inplace=True, takes="bifc", backward={"self": _cumsum_back}, doc="Running sums along dim.")
 rows("cumprod(Tensor self, int dim, *, dtype? dtype=None) -> Tensor", _running("prod"), out=True,
-     inplace=True, takes="bifc", backward={"self": _cumprod_back}, doc="Running products along dim.")
+     inplace=True, takes="bifc", backward={"self": _cumprod_back},
+     doc="Running products along dim.")
+
+# ---- log-sum-exp -----------------------------------------------------------------------------
+
+
+def _soft_sum(x: Any, y: Any) -> Any:
+    """log(e ** x + e ** y); equal infinities give themselves."""
+    if is_complex(x):
+        return _complex_soft_sum(x, y)
+    top, low = maximum(x, y), minimum(x, y)
+    same = x.eq(y) & absolute(x).eq(float("inf"))
+    return where(same, x, top + log1p(exp(low - top)))
+
+
+def _complex_soft_sum(x: Any, y: Any) -> Any:
+    """From the number of larger real part on, whose phase is kept as it is."""
+    swap = real(x) < real(y)
+    top, low = where(swap, y, x), where(swap, x, y)
+    return where(real(low).eq(float("-inf")), top, top + log1p(exp(low - top)))
+
+
+def _running_log(p: Any, self: Any, dim: int) -> None:
+    """Each pass joins spans twice as long, so that no term is lost beside a larger later one."""
+    dtype = self.spec.dtype
+    if dtype.category < FLOATING:
+        raise NotImplementedError(
+            f"\"logcumsumexp_out_cpu\" not implemented for '{p.scalar_name(dtype)}'")
+    made = p.result(spec(dtype, self.spec.shape, None, p.device))
+    x, _, size = along(p, self, dim)
+    out, _, _ = along(p, made, dim)
+    _doubling(p, x, out, size, _soft_sum)
+
+
+rows("logcumsumexp(Tensor self, int dim) -> Tensor", _running_log, out=True, takes="fc",
+     autocast="float32",
+     backward={"self": lambda ops, grad, self, result, dim: _log_back(
+         ops, grad, self, result, dim)},
+     doc="log(cumsum(exp(self))) along dim without overflow.")
+
+
+def _log_back(ops: Any, grad: Any, self: Any, result: Any, dim: int) -> Any:
+    """grad_j e^(x_i - result_j) summed over j >= i, for positive and negative gradients apart."""
+    if self.dim() == 0:
+        return grad
+    if self.dtype.is_complex:
+        turned = ops.flip(ops.sub(ops.log(grad), ops.conj(result)), (dim,))
+        later = ops.flip(ops.logcumsumexp(turned, dim), (dim,))
+        return ops.exp(ops.add(later, ops.conj(self)))
+
+    known = ops.select_where(ops.isneginf(result), 0.0, result)  # a prefix without any term
+
+    def part(sign: float) -> Any:
+        signed = ops.mul(grad, sign)
+        here = ops.gt(signed, 0)  # elsewhere the logarithm, and its slope, are kept away from
+        sized = ops.select_where(here, ops.log(ops.select_where(here, signed, 1.0)),
+                                 float("-inf"))
+        turned = ops.flip(ops.sub(sized, known), (dim,))
+        later = ops.flip(ops.logcumsumexp(turned, dim), (dim,))
+        return ops.exp(ops.add(later, self))
+
+    return ops.sub(part(1.0), part(-1.0))

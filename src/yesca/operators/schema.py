@@ -99,6 +99,19 @@ def _constant(text: str) -> Any:
         return float(text)
 
 
+class _Missing:
+    """What a required argument is before the caller gives it."""
+
+    def __repr__(self) -> str:
+        return "<required>"
+
+
+_MISSING = _Missing()
+#: NumPy's names of arguments, which PyTorch takes as well, and its own.
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input",
+               "x2": "other"}
+
+
 def binder(schema: Schema, target: Callable[..., Any], method: bool) -> Callable[..., Any]:
     """A Python function with the schema's signature that calls `target` with a full tuple.
 
@@ -111,27 +124,68 @@ def binder(schema: Schema, target: Callable[..., Any], method: bool) -> Callable
     starred = False
     for parameter, name in zip(schema.parameters, shown, strict=True):
         if schema.variadic == parameter.name:
-            heads += [f"*_spread, {name}=None"] if method else [name]
+            heads += [f"*_spread, {name}=None"] if method else [f"{name}=_missing"]
             starred = starred or method
             continue
         if parameter.keyword_only and not starred:
-            heads.append("*")
+            heads.append("*_extra")
             starred = True
         default = f"_defaults[{names.index(parameter.name)}]"
-        heads.append(name if parameter.required else f"{name}={default}")
+        heads.append(f"{name}={default}" if not parameter.required else
+                     name if parameter.name == "self" and method else f"{name}=_missing")
+    if not starred:
+        heads.append("*_extra")
+    extra = "_extra" if "*_extra" in heads else "()"
     values = []
     for parameter, name in zip(schema.parameters, shown, strict=True):
         spread = schema.variadic == parameter.name and method
         values.append(f"_gather(_spread, {name})" if spread else name)
-    code = (f"def {schema.name}({', '.join(heads)}):\n"
-            f"    return _target(({', '.join(values)},))\n")
+    together = f"({', '.join(values)},)"
+    missing = "".join(f" or {name} is _missing" for head, name in
+                      ((h, h.partition("=")[0]) for h in heads) if head.endswith("=_missing"))
+    code = (f"def {schema.name}({', '.join(heads)}, **_named):\n"
+            f"    if _named or {extra}{missing}:\n"
+            f"        return _target(_renamed({together}, {extra}, _named))\n"
+            f"    return _target({together})\n")
     scope: dict[str, Any] = {
         "_defaults": [p.default for p in schema.parameters], "_target": target,
-        "_gather": gather,
+        "_gather": gather, "_missing": _MISSING,
+        "_renamed": lambda values, extra, named: renamed(schema, shown, values, extra, named),
     }
     exec(compile(code, f"<schema {schema.name}>", "exec"), scope)
     made: Callable[..., Any] = scope[schema.name]
     return made
+
+
+def renamed(schema: Schema, shown: list[str], values: tuple[Any, ...], extra: tuple[Any, ...],
+            named: dict[str, Any]) -> tuple[Any, ...]:
+    """The values with those under NumPy's names in their places; nothing required may lack."""
+    if extra:
+        raise _too_many(schema, len(extra), "input" not in shown and "self" in shown)
+    given = list(values)
+    for name, value in named.items():
+        meant = NUMPY_NAMES.get(name)
+        place = shown.index(meant) if meant in shown else -1
+        free = place >= 0 and (given[place] is _MISSING
+                               or given[place] is schema.parameters[place].default)
+        if not free:
+            raise TypeError(f"{schema.name}() got an unexpected keyword argument '{name}'")
+        given[place] = value
+    lacking = [f'"{name}"' for name, value in zip(shown, given, strict=True) if value is _MISSING]
+    if lacking:
+        raise TypeError(f"{schema.name}() missing {len(lacking)} required positional argument"
+                        f"{'s' if len(lacking) == 1 else ''}: {', '.join(lacking)}")
+    return tuple(given)
+
+
+def _too_many(schema: Schema, extra: int, method: bool) -> TypeError:
+    """The error for more positional arguments than there are; a method's `self` is not one."""
+    places = [p for p in schema.parameters if not p.keyword_only][method:]
+    least, most = sum(p.required for p in places), len(places)
+    count = f"{most}" if least == most else f"from {least} to {most}"
+    total = most + extra
+    return TypeError(f"{schema.name}() takes {count} positional argument{'s' * (most != 1)} but "
+                     f"{total} {'was' if total == 1 else 'were'} given")
 
 
 def gather(values: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:

@@ -66,12 +66,12 @@ def _total(ops: Any, x: Any, dim: int) -> Any:
 
 softmax = rows(
     "softmax(Tensor self, int dim, dtype? dtype=None) -> Tensor", _forward("softmax", soft),
-    out=True, backward={"self": lambda ops, grad, result, dim, self_spec:
+    out=True, takes="bifc", backward={"self": lambda ops, grad, result, dim, self_spec:
                         ops.softmax_backward_data(grad, result, dim, self_spec.dtype)},
     doc="exp(self) scaled to sum to 1 along dim; dtype converts self first.")
 log_softmax = rows(
     "log_softmax(Tensor self, int dim, dtype? dtype=None) -> Tensor",
-    _forward("log_softmax", log_soft), out=True,
+    _forward("log_softmax", log_soft), out=True, takes="bifc",
     backward={"self": lambda ops, grad, result, dim, self_spec:
               ops.log_softmax_backward_data(grad, result, dim, self_spec.dtype)},
     doc="log(softmax(self)) without overflow or loss of small values.")

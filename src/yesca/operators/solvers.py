@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.dtypes import SCALAR_NAMES, float32, int32, int64
+from ..core.dtypes import FLOATING, SCALAR_NAMES, int32, int64
 from ..core.numeric_limits import finfo
 from ..core.spec import spec
 from ..core.views import broadcast_shapes
-from .factorisations import library, results
+from .factorisations import library, real_of, results
 from .kinds import composite
 from .matrices import (
-    Seen, check_floating, check_kernel, check_matrix, check_precision, check_square, raise_where, t,
+    Seen, check_floating, check_kernel, check_matrix, check_precision, check_square, h, raise_where,
+    real_part, t,
 )
 
 
@@ -38,9 +39,9 @@ def _solve(p: Any, A: Any, B: Any) -> None:
 
 
 def _solve_back(ops: Any, grads: Any, A: Any, result0: Any, A_spec: Any, B_spec: Any) -> Any:
-    """gB = A^-T gX, gA = -gB X^T."""
-    right = ops.linalg_solve_parts(t(ops, A), grads[0])[0]
-    left = ops.neg(ops.matmul(right, t(ops, result0)))
+    """gB = A^-H gX, gA = -gB X^H."""
+    right = ops.linalg_solve_parts(h(ops, A), grads[0])[0]
+    left = ops.neg(ops.matmul(right, h(ops, result0)))
     return _fit(ops, left, A_spec), _fit(ops, right, B_spec)
 
 
@@ -110,8 +111,8 @@ def _triangular(p: Any, A: Any, B: Any, upper: bool, unit: bool) -> None:
 def _triangular_back(ops: Any, grad: Any, A: Any, result: Any, A_spec: Any, B_spec: Any,
                      upper: bool, unit: bool) -> Any:
     """As for a full matrix, of which only one triangle counts."""
-    right = ops.triangular_parts(t(ops, A), grad, not upper, unit)
-    left = ops.neg(ops.matmul(right, t(ops, result)))
+    right = ops.triangular_parts(h(ops, A), grad, not upper, unit)
+    left = ops.neg(ops.matmul(right, h(ops, result)))
     left = ops.triu(left, int(unit)) if upper else ops.tril(left, -int(unit))
     return _fit(ops, left, A_spec), _fit(ops, right, B_spec)
 
@@ -154,16 +155,34 @@ composite("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpo
           autocast="float32", doc="torch.linalg.solve_triangular, with its former arguments.")
 
 
+def _cholesky_parts(p: Any, self: Any, factor: Any, upper: bool) -> None:
+    made = p.result(spec(self.spec.dtype, (*_batch(self, factor), *self.spec.shape[-2:]), None,
+                         p.device))
+    p.host("cholesky_solve", [self, factor, made], upper=bool(upper))
+
+
+def _cholesky_back(ops: Any, grad: Any, factor: Any, result: Any, self_spec: Any,
+                   factor_spec: Any, upper: bool) -> Any:
+    """gA = -gB X^H for A = L L^H, so that gL = (gA + gA^H) L."""
+    right = ops.cholesky_solve_parts(grad, factor, upper)
+    inner = ops.matmul(right, h(ops, result))
+    both = ops.neg(ops.add(inner, h(ops, inner)))
+    left = ops.matmul(factor, both) if upper else ops.matmul(both, factor)
+    return _fit(ops, right, self_spec), _fit(ops, left, factor_spec)
+
+
+library("cholesky_solve_parts(Tensor self, Tensor factor, bool upper) -> Tensor", _cholesky_parts,
+        node_name="CholeskySolveBackward0", backward={("self", "factor"): _cholesky_back})
+
+
 def _cholesky_solve(ops: Any, self: Any, input2: Any, upper: bool) -> Any:
     for name, x in (("b", self), ("u", input2)):
         if x.dim() < 2:
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {x.dim()} "
                                "dimensions instead")
     check_shapes("cholesky_solve", input2, self, True)
-    lower = t(ops, input2) if upper else input2
     check_kernel("cholesky_solve_cpu", self.dtype)
-    half = ops.triangular_parts(lower, self, False, False)
-    return ops.triangular_parts(t(ops, lower), half, True, False)
+    return ops.cholesky_solve_parts(self, input2, upper)
 
 
 composite("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
@@ -190,12 +209,12 @@ def _lu_solve(ops: Any, LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool)
     if LU.shape[-1] != pivots.shape[-1]:
         raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the "
                            "dimension of the matrix")
-    if not left:  # X A = B: A^T X^T = B^T
-        return t(ops, _lu_solve(ops, LU, pivots, t(ops, B), True, not adjoint))
+    if not left:  # X A = B: A^H X^H = B^H
+        return h(ops, _lu_solve(ops, LU, pivots, h(ops, B), True, not adjoint))
     order = ops.lu_permutation(pivots, LU.shape[-1], LU.dtype)
-    if adjoint:  # A^T = U^T L^T P^T
-        half = ops.triangular_parts(t(ops, LU), B, False, False)
-        return ops.matmul(order, ops.triangular_parts(t(ops, LU), half, True, True))
+    if adjoint:  # A^H = U^H L^H P^T
+        half = ops.triangular_parts(h(ops, LU), B, False, False)
+        return ops.matmul(order, ops.triangular_parts(h(ops, LU), half, True, True))
     half = ops.triangular_parts(LU, ops.matmul(t(ops, order), B), False, True)
     return ops.triangular_parts(LU, half, True, False)
 
@@ -222,7 +241,7 @@ def _inv(p: Any, A: Any) -> None:
 library("linalg_inv_parts(Tensor A) -> (Tensor, Tensor)", _inv, carriers=1,
         node_name="LinalgInvExBackward0",
         backward={"A": lambda ops, grads, result0: ops.neg(ops.matmul(
-            t(ops, result0), ops.matmul(grads[0], t(ops, result0))))})
+            h(ops, result0), ops.matmul(grads[0], h(ops, result0))))})
 
 
 def _inv_ex(ops: Any, A: Any, check_errors: bool) -> Any:
@@ -250,8 +269,8 @@ def _pinv(p: Any, A: Any, atol: Any, rtol: Any, hermitian: bool) -> None:
 
 
 def pinv_back(ops: Any, grad: Any, A: Any, result: Any) -> Any:
-    """-P^T gP P^T + (I - A P) gP^T P P^T + P^T P gP^T (I - P A), for a constant rank."""
-    turned, back = t(ops, result), t(ops, grad)
+    """-P^H gP P^H + (I - A P) gP^H P P^H + P^H P gP^H (I - P A), for a constant rank."""
+    turned, back = h(ops, result), h(ops, grad)
     made = ops.neg(ops.matmul(turned, ops.matmul(grad, turned)))
     first = ops.matmul(ops.matmul(back, result), turned)  # (m, n)
     made = ops.add(made, ops.sub(first, ops.matmul(A, ops.matmul(result, first))))
@@ -266,7 +285,7 @@ library("linalg_pinv_parts(Tensor A, Tensor atol, Tensor rtol, bool hermitian) -
 def tolerances(ops: Any, A: Any, atol: Any, rtol: Any, name: str) -> tuple[Any, Any]:
     """Both as tensors; rtol is eps * the larger size unless atol is given."""
     for given, kind in ((atol, "atol"), (rtol, "rtol")):
-        if getattr(given, "dtype", float32).is_complex:
+        if not isinstance(given, (int, float, type(None))) and given.dtype.is_complex:
             raise RuntimeError(f"torch.linalg.{name}: {kind} tensor of complex type is not "
                                f"supported. Got {SCALAR_NAMES[given.dtype]}")
     if rtol is None:
@@ -277,12 +296,13 @@ def tolerances(ops: Any, A: Any, atol: Any, rtol: Any, name: str) -> tuple[Any, 
             else:
                 rtol = ops.where(ops.gt(atol, 0), 0.0, rtol)
     atol = 0.0 if atol is None else atol
-    return tuple(ops.to_dtype(v, A.dtype) if hasattr(v, "_spec") else
-                 ops.full((), float(v), dtype=A.dtype, device=A.device) for v in (atol, rtol))
+    dtype = real_of(A.dtype)
+    return tuple(ops.full((), float(v), dtype=dtype, device=A.device)
+                 if isinstance(v, (int, float)) else ops.to_dtype(v, dtype) for v in (atol, rtol))
 
 
 def _pinv_public(ops: Any, A: Any, rcond: Any, hermitian: bool, atol: Any, rtol: Any) -> Any:
-    if A.dim() < 2 or not A.dtype.is_floating_point or A.dtype.itemsize < 4:
+    if A.dim() < 2 or A.dtype.category < FLOATING or A.dtype.itemsize < 4:
         raise RuntimeError(f"linalg.pinv({SCALAR_NAMES[A.dtype]}{{{list(A.shape)}}}): expected a "
                            "tensor with 2 or more dimensions of float, double, cfloat or cdouble "
                            "types")
@@ -307,15 +327,15 @@ def _lstsq(p: Any, A: Any, B: Any, rcond: float) -> None:
     batch = tuple(A.spec.shape[:-2])
     made = [p.result(spec(A.spec.dtype, (*batch, n, B.spec.shape[-1]), None, p.device)),
             p.result(spec(int64, batch, None, p.device)),
-            p.result(spec(A.spec.dtype, (*batch, min(m, n)), None, p.device))]
+            p.result(spec(real_of(A.spec.dtype), (*batch, min(m, n)), None, p.device))]
     p.host("lstsq", [A, B, *made], rcond=rcond)
 
 
 def _lstsq_back(ops: Any, grads: Any, A: Any, B: Any, rcond: float) -> Any:
     """X = pinv(A) B."""
     inverse = ops.linalg_pinv(A, rcond)
-    left = pinv_back(ops, ops.matmul(grads[0], t(ops, B)), A, inverse)
-    return left, ops.matmul(t(ops, inverse), grads[0])
+    left = pinv_back(ops, ops.matmul(grads[0], h(ops, B)), A, inverse)
+    return left, ops.matmul(h(ops, inverse), grads[0])
 
 
 library("linalg_lstsq_parts(Tensor A, Tensor B, any rcond) -> (Tensor, Tensor, Tensor)", _lstsq,
@@ -353,12 +373,14 @@ def _lstsq_public(ops: Any, self: Any, b: Any, rcond: Any, driver: Any) -> Any:
 def _lstsq_results(ops: Any, A: Any, B: Any, vector: bool, driver: str, made: Any, rank: Any,
                    values: Any) -> Any:
     m, n = A.shape[-2:]
-    empty = ops.empty(0, dtype=A.dtype, device=A.device)
-    residuals = empty
-    full = driver == "gels" or (rank.numel() and bool(ops.all(ops.eq(rank, n))))
+    empty = ops.empty(0, dtype=values.dtype, device=A.device)
+    residuals = ops.narrow(ops.reshape(real_part(ops, made), (-1,)), 0, 0, 0)  # on the tape
+    full = driver != "gelsy" and rank.numel() and (
+        driver == "gels" or bool(ops.all(ops.eq(rank, n))))
     if m > n and full:
         apart = ops.sub(ops.matmul(A, made), B)
-        residuals = ops.sum(ops.mul(apart, apart), (-2,))
+        size = ops.abs(apart)
+        residuals = ops.sum(ops.mul(size, size), (-2,))
     rank = ops.empty(0, dtype=int64, device=A.device) if driver == "gels" else rank
     return ops.named("linalg_lstsq", (
         ops.squeeze(made, -1) if vector else made, residuals, rank,

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core import views as algebra
 from ..core.dtypes import (
-    COMPLEX, FLOATING, float32, float64, int64, uint32, uint64,
+    COMPLEX, FLOATING, SCALAR_NAMES, float32, float64, int64, uint32, uint64,
 )
 from ..core.spec import spec
 from ..loops import ir
@@ -47,7 +47,10 @@ def _key(value: Expr, descending: bool) -> Expr:
 def _line(p: Any, self: Any, dim: int) -> tuple[Any, int, list[int], int]:
     """self with `dim` last, the dimension's number, the other sizes and its size."""
     if self.spec.dtype.category == COMPLEX:
-        raise RuntimeError(f"{p.record.name}(): complex values have no order")
+        shown = {"sort_order": "Sort", "topk_order": "topk"}.get(p.record.name)
+        if shown is not None:
+            raise RuntimeError(f" {shown} does not support complex dtypes on CPU")
+        raise p.record.lacks(SCALAR_NAMES[self.spec.dtype])
     if self.spec.ndim == 0:
         algebra.wrap_dim(dim, 0)
         return self.seen(((1,), (1,), 0)), 0, [], 1

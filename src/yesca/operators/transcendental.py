@@ -8,6 +8,7 @@ from typing import Any
 from ..core.dtypes import FLOATING
 from ..core.spec import spec
 from ..core.views import dense_order
+from ..loops.complexes import Complex
 from ..loops.ir import Expr, cast
 from ..loops.scalar import (
     acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, digamma, erf, erfc, erfinv, exp,
@@ -129,8 +130,13 @@ logit = elementwise("logit(Tensor self, Scalar? eps=None) -> Tensor", _logit, dt
 
 
 def _soft_sum(x: Expr, y: Expr, base: Any, inverse: Any) -> Expr:
-    from ..loops.scalar import absolute, maximum, minimum
+    from ..loops.scalar import absolute, is_complex, maximum, minimum, real
 
+    if is_complex(x):
+        first = real(x) >= real(y)
+        big, small = where(first, x, y), where(first, y, x)
+        return where(big.eq(small) & absolute(real(big)).eq(float("inf")), big,
+                     big + inverse(base(small - big)))
     big, small = maximum(x, y), minimum(x, y)
     same = big.eq(small) & absolute(big).eq(float("inf"))
     return where(same, big, big + inverse(base(small - big)))
@@ -145,7 +151,7 @@ def _share(mine: str) -> Any:
 
 logaddexp = elementwise(
     "logaddexp(Tensor self, Tensor other) -> Tensor",
-    lambda x, y: _soft_sum(x, y, exp, log1p), takes="f", inplace=False, numbers=(),
+    lambda x, y: _soft_sum(x, y, exp, log1p), takes="fc", inplace=False, numbers=(),
     backward={"self": _share("self"), "other": _share("other")},
     doc="log(e ** self + e ** other).")
 logaddexp2 = elementwise(
@@ -188,21 +194,26 @@ def _nan_to_num(p: Any, self: Any, nan: Any, posinf: Any, neginf: Any) -> None:
                          p.device))
     wide = compute_dtype(dtype)
 
-    def body(load: Expr) -> Expr:
+    def body(load: Any) -> Any:
         x = cast(load, wide)
-        if dtype.category != FLOATING:
+        if dtype.category < FLOATING:
             return x
-        top = _LARGEST[dtype.name]
+        if dtype.category > FLOATING:
+            return Complex(finite(x.re), finite(x.im), dtype)
+        return finite(x)
+
+    def finite(x: Expr) -> Expr:
+        top = _LARGEST[dtype.to_real().name]
         inf = float("inf")
-        x = where(isnan(x), 0.0 if nan is None else p.argument(1, wide), x)
-        x = where(x.eq(inf), top if posinf is None else p.argument(2, wide), x)
-        return where(x.eq(-inf), -top if neginf is None else p.argument(3, wide), x)
+        x = where(isnan(x), 0.0 if nan is None else p.argument(1, x.dtype), x)
+        x = where(x.eq(inf), top if posinf is None else p.argument(2, x.dtype), x)
+        return where(x.eq(-inf), -top if neginf is None else p.argument(3, x.dtype), x)
 
     p.flat(body, [self], [made])
 
 
 rows("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
-     _nan_to_num, kind="map", out=True, inplace=True,
+     _nan_to_num, kind="map", takes="bifc", out=True, inplace=True,
      backward={"self": lambda ops, grad, self: ops.select_where(ops.isfinite(self), grad, 0.0)},
      doc="NaN and infinities replaced by numbers.")
 

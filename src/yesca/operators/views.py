@@ -114,10 +114,13 @@ unflatten = composite("unflatten(Tensor self, int dim, int[] sizes) -> Tensor", 
                       doc="One dimension as several.")
 transpose = view(
     "transpose(Tensor self, int dim0, int dim1) -> Tensor", algebra.transpose,
-    aliases=("swapaxes", "swapdims"),
+    aliases=("swapdims",),
     backward={"self": lambda ops, grad, dim0, dim1: ops.transpose(grad, dim0, dim1)},
     samples=lambda make: [(make(3, 4), 0, 1), (make(2, 3, 4), -1, 0), (make(), 0, -1)],
     doc="Two dimensions swapped.")
+composite("swapaxes(Tensor self, int axis0, int axis1) -> Tensor",
+          lambda ops, self, axis0, axis1: ops.transpose(self, axis0, axis1),
+          samples=lambda make: [(make(3, 4), 0, 1)], doc="Two dimensions swapped.")
 
 
 def _t(base: Spec) -> algebra.Strided:
@@ -266,21 +269,49 @@ def _as_strided(base: Spec, size: tuple[int, ...], stride: tuple[int, ...], offs
     return tuple(size), tuple(stride), offset
 
 
+def check_extent(size: Any, stride: Any, offset: int, dtype: DType, nbytes: int) -> None:
+    """Refuse a view that reaches beyond a storage of so many bytes."""
+    last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=False))
+    need = 0 if 0 in tuple(size) else (last + 1) * dtype.itemsize
+    if need > nbytes or offset < 0:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and "
+            f"itemsize {dtype.itemsize} requiring a storage size of {need} are out of bounds for "
+            f"storage of size {nbytes}")
+
+
 def _strided_back(p: Any, grad: Any, shape: tuple[int, ...], stride: tuple[int, ...],
                   view_stride: tuple[int, ...], offset: int) -> None:
-    """The gradient of an as_strided view; elements seen twice get the sum, one after the other."""
-    made = p.result(spec(grad.spec.dtype, shape, stride, p.device))
-    p.flat(lambda: const(0, grad.spec.dtype), [], [made])
-    part = made.seen((tuple(grad.spec.shape), view_stride, offset))
-    if not algebra.overlaps_itself(grad.spec.shape, view_stride):
+    """The gradient of an as_strided view; elements seen twice get the sum, one after the other.
+
+    What the view sees of the storage beyond the base is no part of the base's gradient.
+    """
+    dtype, size = grad.spec.dtype, tuple(grad.spec.shape)
+    made = p.result(spec(dtype, shape, stride, p.device))
+    first = min(0, offset) if grad.spec.numel else 0
+    last = max(_extent(shape, stride), offset + _extent(size, view_stride))
+    whole = made
+    if first < 0 or last * dtype.itemsize > made.spec.nbytes:
+        whole = p.temporary((last - first,), dtype)
+    p.flat(lambda: const(0, dtype), [], [whole])
+    part = whole.seen((size, view_stride, offset - first))
+    if algebra.overlaps_itself(size, view_stride):
+        p.ordered_add(grad, part)
+    else:
         p.flat(lambda x: x, [grad], [part])
-        return
-    p.ordered_add(grad, part)
+    if whole is not made:
+        p.flat(lambda x: x, [whole.seen((shape, stride, -first))], [made])
+
+
+def _extent(size: Any, stride: Any) -> int:
+    """How many elements of a storage a view spans."""
+    return 0 if 0 in tuple(size) else 1 + sum(
+        (n - 1) * s for n, s in zip(size, stride, strict=True))
 
 
 as_strided_raw = view(
     "as_strided_view(Tensor self, int[] size, int[] stride, int offset=0) -> Tensor",
-    _as_strided, method=False,
+    _as_strided, method=False, node_name="AsStridedBackward0",
     samples=lambda make: [(make(3, 4), (2, 2), (4, 1), 1), (make(6), (3, 2), (1, 2))],
     backward={"self": lambda ops, grad, self_spec, stride, offset: ops.as_strided_scatter_add(
         grad, tuple(self_spec.shape), tuple(self_spec.strides), stride, offset)},
@@ -290,49 +321,58 @@ rows("as_strided_scatter_add(Tensor grad, int[] shape, int[] stride, int[] view_
      samples=lambda make: [(make(2, 2), (3, 4), (4, 1), (4, 1), 1),
                            (make(3, 2), (6,), (1,), (1, 1), 0)],
      backward={"grad": lambda ops, grad, grad_spec, shape, stride, view_stride, offset:
-               ops.as_strided_view(ops.copy_like(grad, shape, stride), tuple(grad_spec.shape),
+               ops.as_strided_view(_laid_out(ops, grad, shape, stride), tuple(grad_spec.shape),
                                    view_stride, offset)})
+
+
+def _laid_out(ops: Any, grad: Any, shape: tuple[int, ...], stride: tuple[int, ...]) -> Any:
+    """A gradient with the strides that a strided view is described for."""
+    return grad if grad._spec.strides == tuple(stride) else ops.copy_like(grad, shape, stride)
 
 
 def _strided_put(p: Any, self: Any, src: Any, size: tuple[int, ...], stride: tuple[int, ...],
                  offset: int) -> None:
     made = p.result(spec(self.spec.dtype, self.spec.shape, self.spec.strides, p.device))
     p.flat(lambda x: x, [self], [made])
+    check_extent(size, stride, offset, made.spec.dtype, made.spec.nbytes)
     part = made.seen((size, stride, offset))
     p.flat(lambda x: cast(x, made.spec.dtype), [src], [part])
 
 
-rows("as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset=0) -> "
-     "Tensor", _strided_put, kind="copy", method=False,
+rows("strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int offset=0) -> "
+     "Tensor", _strided_put, kind="copy", method=False, node_name="AsStridedScatterBackward0",
      samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)],
      backward={
-         "self": lambda ops, grad, size, stride, offset: ops.as_strided_scatter(
-             grad, ops.zeros_like(ops.as_strided_view(grad, size, stride, offset)), size, stride,
-             offset),
-         "src": lambda ops, grad, size, stride, offset: ops.clone(ops.as_strided_view(
-             grad, size, stride, offset))},
-     doc="self with the elements of one of its strided views replaced.")
+         "self": lambda ops, grad, self_spec, src_spec, size, stride, offset:
+             ops.strided_scatter(
+                 _laid_out(ops, grad, tuple(self_spec.shape), self_spec.strides),
+                 ops.zeros(tuple(src_spec.shape), dtype=grad.dtype, device=grad.device), size,
+                 stride, offset),
+         "src": lambda ops, grad, self_spec, size, stride, offset: ops.clone(ops.as_strided_view(
+             _laid_out(ops, grad, tuple(self_spec.shape), self_spec.strides), size, stride,
+             offset))},
+     doc="self with the elements of a strided view, counted from its first, replaced.")
 
 
-def _within(self: Any, size: tuple[int, ...], stride: tuple[int, ...], at: int) -> None:
-    """Refuse a view of bytes that the storage has not got."""
-    if len(size) != len(stride) or 0 in size or any(n < 0 for n in (*size, *stride)):
-        return  # nothing to look at, or refused elsewhere
-    item, have = self._spec.dtype.itemsize, self._storage._nbytes
-    last = sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    need = (at + last + 1) * item
-    if need > have:
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {at}, and "
-            f"itemsize {item} requiring a storage size of {need} are out of bounds for storage of "
-            f"size {have}")
+def _scattered(ops: Any, self: Any, src: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
+    at = 0 if storage_offset is None else storage_offset - self._offset
+    return ops.strided_scatter(self, src, tuple(size), tuple(stride), at)
+
+
+composite("as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, "
+          "int? storage_offset=None) -> Tensor", _scattered,
+          samples=lambda make: [(make(3, 4), make(2, 2), (2, 2), (4, 1), 1)]
+          if make.layout == "contiguous" else [],
+          doc="self with the elements of one of its strided views replaced.")
 
 
 def _offset_as_strided(ops: Any, self: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
     at = self._offset if storage_offset is None else storage_offset
-    if at < 0:
-        raise RuntimeError(f"Tensor: invalid storage offset {at}")
-    _within(self, tuple(size), tuple(stride), at)
+    if len(size) == len(stride) and all(s >= 0 for s in stride):
+        if at < 0:
+            raise RuntimeError(f"Tensor: invalid storage offset {at}")
+        if not self.is_meta:
+            check_extent(size, stride, at, self.dtype, self.untyped_storage().nbytes())
     return ops.as_strided_view(self, tuple(size), tuple(stride), at - self._offset)
 
 
@@ -371,6 +411,8 @@ sum_to = composite(
 
 def _sum_to(ops: Any, grad: Any, size: tuple[int, ...]) -> Any:
     shape = tuple(grad.shape)
+    if not size:
+        return ops.sum(grad)
     if shape == size:
         return grad
     extra = len(shape) - len(size)

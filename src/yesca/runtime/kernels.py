@@ -24,13 +24,17 @@ def address(stage: Stage, variant: Variant = GENERAL, name: str = "kernel") -> i
     return found
 
 
+def compiler_sources() -> list[Path]:
+    """The files that make LLVM text of a stage."""
+    root = Path(__file__).parent.parent
+    return sorted(f for name in _SOURCES for f in
+                  ((root / name).glob("*.py") if (root / name).is_dir() else [root / name]))
+
+
 @cache
 def compiler_version() -> str:
     """A hash of everything that makes LLVM text of a stage: other text, other cache entries."""
-    root = Path(__file__).parent.parent
-    files = sorted(f for name in _SOURCES for f in
-                   ((root / name).glob("*.py") if (root / name).is_dir() else [root / name]))
-    return machine.hash_key(*(f.read_bytes() for f in files))
+    return machine.hash_key(*(f.read_bytes() for f in compiler_sources()))
 
 
 def _load(stage: Stage, variant: Variant, name: str) -> int:
@@ -47,6 +51,11 @@ def _load(stage: Stage, variant: Variant, name: str) -> int:
         return emit_module([(lower(stage), symbol, variant)])
 
     return machine.load(name, source, key).address(symbol)
+
+
+def loaded() -> list[tuple[Stage, Variant]]:
+    """The kernels that this process has loaded, oldest first."""
+    return list(_addresses)
 
 
 def count() -> int:

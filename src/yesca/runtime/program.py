@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,58 +12,19 @@ from ..core import dtypes
 from ..core.devices import CPU, META, Device
 from ..core.dtypes import DType, int64
 from ..core.spec import Spec, conjugated, spec
-from ..core.views import Strided, collapse, expand_strides, storage_order
+from ..core.views import collapse, expand_strides, storage_order
 from ..loops import ir
-from ..loops.ir import Buffer, Expr, Stage, Store, walk
+from ..loops.ir import Buffer, Expr, Stage, Store
 from ..targets.llvm import GENERAL, TILE, Variant
 from . import folding, kernels, variants
 from .plan import HostStep, Launch, Plan, number_word
+from .references import Put, Ref
 
+_C_NAMES = {"float32": "float", "float64": "double", "float16": "at::Half", "int64": "int64_t",
+            "bfloat16": "at::BFloat16", "int32": "int32_t", "uint8": "uint8_t"}
 NO_ERROR = -(1 << 63)  # the one value that a failed check cannot report: its cell stays 0
 #: Slots below are operands; then come results, temporaries and error cells.
 _KIND = 1 << 40
-
-
-@dataclass(frozen=True)
-class Ref:
-    """A tensor of the call: its slot and how it is seen."""
-
-    slot: int
-    spec: Spec
-    beyond: int = 0  # elements beyond the tensor's first
-    row: bool = False  # one value per row: no inner axis
-
-    def seen(self, made: Strided) -> Ref:
-        """The same memory through another view (see `core.views`)."""
-        shape, strides, offset = made
-        own = self.spec
-        return replace(self, spec=spec(own.dtype, shape, strides, own.device, own.conj),
-                       beyond=self.beyond + offset)
-
-    def reread(self, dtype: DType, made: Strided) -> Ref:
-        """The same memory as elements of another dtype; offsets so far are counted anew."""
-        shape, strides, offset = made
-        start = self.beyond * self.spec.dtype.itemsize // dtype.itemsize
-        return replace(self, spec=spec(dtype, shape, strides, self.spec.device),
-                       beyond=start + offset)
-
-    def as_rows(self) -> Ref:
-        """One value per row of the stage."""
-        return replace(self, row=True)
-
-
-@dataclass(frozen=True)
-class Put:
-    """A stored value at `offset` elements beyond the point's place; see ir.Store."""
-
-    value: Expr
-    offset: Expr | None = None
-    guard: Expr | None = None
-    accumulate: str = ""  # "sum", "prod", "max" or "min": combined with what is there
-
-
-class _Error:
-    """Slot marker of the error cell; its real slot is known when the plan is finished."""
 
 
 class Program:
@@ -206,6 +166,9 @@ class Program:
         """The dtype in which a number travels to a tensor of `dtype`."""
         if dtype.is_complex:
             return dtype
+        if isinstance(value, complex):
+            raise RuntimeError("value cannot be converted to type "
+                               f"{_C_NAMES.get(dtype.name, dtype.name)} without overflow")
         if dtype.category == dtypes.FLOATING or isinstance(value, float):
             return dtypes.float64
         return dtypes.uint64 if dtype is dtypes.uint64 else int64
@@ -489,14 +452,14 @@ class Program:
 
     def host(self, name: str, refs: Sequence[Ref], numbers: Sequence[int] = (),
              **options: Any) -> None:
-        """A function of `runtime.library.lapack` on arrays over `refs`, after all launches.
+        """A function of `runtime.library` on arrays over `refs`, after all launches.
 
         numbers: positions of the call's run-time numbers that follow the arrays.
         """
         if self.device is not META:
-            from .library import lapack
+            from . import library
 
-            function = partial(getattr(lapack, name), **options)
+            function = partial(library.host_function(name), **options)
             places = tuple((r.slot, r.beyond * r.spec.dtype.itemsize, r.spec) for r in refs)
             self._host.append(HostStep(function, places, tuple(self.ordinal(k) for k in numbers),
                                        name))

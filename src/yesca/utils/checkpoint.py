@@ -20,6 +20,7 @@ from ..autograd.function import Function
 from ..autograd.graph import saved_tensors_hooks
 from ..autograd.modes import enable_grad, is_grad_enabled, no_grad
 from ..dispatch.call import OPERATORS
+from ..dispatch.state import STATE, set_autocast
 from ..runtime.generator import default_generator
 
 __all__ = [
@@ -97,18 +98,27 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
                       stacklevel=4)
 
 
-@contextlib.contextmanager
-def _generator_at(state: Any) -> Iterator[None]:
-    """Draw from this state inside, and go on afterwards as if nothing had been drawn."""
-    if state is None:
-        yield
-        return
-    before = default_generator.get_state()
-    default_generator.set_state(state)
-    try:
-        yield
-    finally:
-        default_generator.set_state(before)
+class _Surroundings:
+    """The generator's state (unless it is not to be kept) and the autocast of the first run."""
+
+    def __init__(self, preserve: bool) -> None:
+        self.state = default_generator.get_state() if preserve else None
+        self.autocast = STATE.autocast
+
+    @contextlib.contextmanager
+    def again(self) -> Iterator[None]:
+        """As then inside; afterwards as if nothing had been drawn."""
+        state, autocast = None, STATE.autocast
+        if self.state is not None:
+            state = default_generator.get_state()
+            default_generator.set_state(self.state)
+        set_autocast(self.autocast)
+        try:
+            yield
+        finally:
+            set_autocast(autocast)
+            if state is not None:
+                default_generator.set_state(state)
 
 
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
@@ -185,7 +195,7 @@ class _Frame:
                  kwargs: dict[str, Any], preserve: bool, context: Any, check: str, early_stop: bool
                  ) -> None:
         self.function, self.context = function, context
-        self.state = default_generator.get_state() if preserve else None
+        self.surroundings = _Surroundings(preserve)
         self.check, self.early_stop = check, early_stop
         names = list(kwargs)
         values = [*args, *kwargs.values()]
@@ -234,7 +244,7 @@ class _Frame:
                 extra[0] += 1
 
         extra = [0]
-        with contextlib.suppress(_Stop), _generator_at(self.state), enable_grad(), self.context, \
+        with contextlib.suppress(_Stop), self.surroundings.again(), enable_grad(), self.context, \
                 saved_tensors_hooks(pack, lambda packed: packed):
             self.function(*args, **kwargs)
         self.compare(made, max(len(made), extra[0]))
@@ -274,7 +284,7 @@ class CheckpointFunction(Function):
                 ) -> Any:
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.state = default_generator.get_state() if preserve_rng_state else None
+        ctx.surroundings = _Surroundings(preserve_rng_state)
         ctx.places = [k for k, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.inputs = [None if isinstance(a, Tensor) else a for a in args]
         ctx.save_for_backward(*[args[k] for k in ctx.places])
@@ -293,7 +303,7 @@ class CheckpointFunction(Function):
         for k, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             inputs[k] = tensor
         detached = detach_variable(tuple(inputs))
-        with _generator_at(ctx.state), enable_grad():
+        with ctx.surroundings.again(), enable_grad():
             outputs = ctx.run_function(*detached)
         many = (outputs,) if isinstance(outputs, Tensor) else outputs
         pairs = [(o, g) for o, g in zip(many, grads, strict=True)

@@ -1,6 +1,9 @@
-"""Implementations that are no loop nests: native functions that records ask for by name."""
+"""Implementations that are no loop nests: functions that records ask for by name."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 
 def address(name: str) -> int:
@@ -9,3 +12,11 @@ def address(name: str) -> int:
     from . import sorting
 
     return units.address(getattr(sorting, name))
+
+
+def host_function(name: str) -> Callable[..., Any]:
+    """The function of NumPy arrays of this name."""
+    from . import fourier, lapack, polynomials
+
+    module = next(m for m in (lapack, fourier, polynomials) if name in vars(m))
+    return getattr(module, name)  # type: ignore[no-any-return]

@@ -9,7 +9,10 @@ from ...core.spec import Spec
 
 
 def array_at(address: int, seen: Spec) -> Any:
-    """An array of a spec's dtype, shape and strides, beginning at an address."""
+    """An array of a spec's dtype, shape and strides, beginning at an address.
+
+    Conjugated values are copied: results never are conjugated.
+    """
     import numpy as np
 
     kind = np.dtype(seen.dtype.name)
@@ -17,5 +20,6 @@ def array_at(address: int, seen: Spec) -> Any:
         return np.empty(tuple(seen.shape), kind)
     reach = sum((n - 1) * s for n, s in zip(seen.shape, seen.strides, strict=True)) + 1
     memory = (ctypes.c_char * (reach * kind.itemsize)).from_address(address)
-    return np.ndarray(tuple(seen.shape), kind, memory, 0,
+    made = np.ndarray(tuple(seen.shape), kind, memory, 0,
                       tuple(s * kind.itemsize for s in seen.strides))
+    return made.conj() if seen.conj else made

@@ -9,6 +9,7 @@ Results that report failures (`info`) hold 0 where all went well, else LAPACK's 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,7 @@ def lu_factor(a: Any, packed: Any, pivots: Any, info: Any) -> None:
 
     packed: u on and above the diagonal, l below it; pivots: from 1, as LAPACK counts.
     """
-    work = np.array(a.reshape(-1, *a.shape[-2:]))
+    work = np.array(a.reshape(math.prod(a.shape[:-2]), *a.shape[-2:]))
     rows, columns = work.shape[-2:]
     small = min(rows, columns)
     swaps = np.empty((len(work), small), np.int64)
@@ -140,7 +141,7 @@ def lu_factor(a: Any, packed: Any, pivots: Any, info: Any) -> None:
 
 def _eliminate(work: Any, swaps: Any, batch: Any, k: int, stop: int) -> None:
     """Column k of a panel that ends at `stop`: pivot, exchange whole rows, subtract."""
-    size = np.abs(work[:, k:, k])
+    size = np.abs(work[:, k:, k].real) + np.abs(work[:, k:, k].imag)  # as LAPACK measures
     pivot = k + np.argmax(np.where(np.isnan(size), -1.0, size), axis=-1)
     swaps[:, k] = pivot
     kept = work[batch, pivot]
@@ -160,7 +161,7 @@ def _first_zero(diagonal: Any) -> Any:
 
 def permutation(pivots: Any, size: int) -> Any:
     """The order of rows that the exchanges make: row i of l u is row order[i] of the matrix."""
-    flat = pivots.reshape(-1, pivots.shape[-1])
+    flat = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
     order = np.tile(np.arange(size), (len(flat), 1))
     batch = np.arange(len(flat))
     for k in range(flat.shape[-1]):
@@ -206,6 +207,14 @@ def solve_triangular(a: Any, b: Any, x: Any, *, upper: bool, unit: bool) -> None
     """x of a x = b; only one triangle of a is read."""
     with np.errstate(all="ignore"):
         x[...] = substitute(a, b, upper, unit)
+
+
+def cholesky_solve(b: Any, factor: Any, x: Any, *, upper: bool) -> None:
+    """x of l l^T x = b, or of u^T u x = b."""
+    turned = np.swapaxes(factor, -1, -2).conj()
+    lower, higher = (turned, factor) if upper else (factor, turned)
+    with np.errstate(all="ignore"):
+        x[...] = substitute(higher, substitute(lower, b, False, False), True, False)
 
 
 def solve(a: Any, b: Any, x: Any, info: Any) -> None:
@@ -255,10 +264,10 @@ def pinv(a: Any, atol: Any, rtol: Any, made: Any, *, hermitian: bool) -> None:
         return
     if hermitian:
         values, vectors = np.linalg.eigh(a)
-        left, right = vectors, np.swapaxes(vectors, -1, -2)
+        left, right = vectors, np.swapaxes(vectors, -1, -2).conj()
     else:
         u, values, vh = np.linalg.svd(a, full_matrices=False)
-        left, right = np.swapaxes(vh, -1, -2), np.swapaxes(u, -1, -2)
+        left, right = np.swapaxes(vh, -1, -2).conj(), np.swapaxes(u, -1, -2).conj()
     size = np.abs(values)
     least = np.maximum(atol, rtol * size.max(-1))[..., None]
     turned = np.where(size > least, 1 / np.where(size > least, values, 1), 0)
@@ -287,8 +296,8 @@ def cofactors(a: Any, made: Any) -> None:
         return
     u, s, vh = np.linalg.svd(a)
     others = np.where(np.eye(size, dtype=bool), 1, s[..., None, :]).prod(-1)
-    sign = np.sign(np.linalg.det(u)) * np.sign(np.linalg.det(vh))
-    made[...] = sign[..., None, None] * ((u * others[..., None, :]) @ vh)
+    sign = np.linalg.det(u) * np.linalg.det(vh)  # of size 1
+    made[...] = sign[..., None, None] * ((u * others[..., None, :]) @ vh).conj()
 
 
 # ---- the exponential ---------------------------------------------------------------------------
@@ -303,7 +312,7 @@ def matrix_exp(a: Any, made: Any) -> None:
     """By scaling and squaring of the Pade approximant of degree 13 (Higham 2005)."""
     if not a.size:
         return
-    wide = a.astype(np.float64)
+    wide = a.astype(np.complex128 if np.iscomplexobj(a) else np.float64)
     norm = np.abs(wide).sum(-2).max(-1)
     finite = np.isfinite(norm)
     norm = np.where(finite, norm, 0)

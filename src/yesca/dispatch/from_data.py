@@ -1,0 +1,227 @@
+"""New tensors from data: numbers, nested lists, arrays, buffers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core import registry
+from ..core.devices import CPU, Device, resolve
+from ..core.dtypes import (
+    ALL, BOOL, DType, bfloat16, default_for, get_default_dtype, number_category,
+)  # fmt: skip
+from ..core.spec import spec
+from ..core.storage import EXPORTED, FOREIGN, UntypedStorage
+from ..core.tensor_base import TensorBase
+from .creation import finished, make
+from .encoding import write_values
+
+
+def tensor(data: Any, *, dtype: DType | None = None, device: Any = None,
+           requires_grad: bool = False, pin_memory: bool = False) -> Any:
+    """A tensor with a copy of the data: numbers, nested sequences, arrays, tensors."""
+    if isinstance(data, TensorBase):
+        import warnings
+
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use "
+            "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
+            "rather than torch.tensor(sourceTensor).", stacklevel=2)
+    return finished(from_data(data, dtype, device, copy=True), requires_grad)
+
+
+def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Any:
+    """The data as a tensor, sharing memory where it can."""
+    return from_data(data, dtype, device, copy=False)
+
+
+def from_data(data: Any, dtype: DType | None, device: Any, copy: bool) -> Any:
+    """The common part of `tensor`, `as_tensor` and the constructors."""
+    if dtype is not None and not isinstance(dtype, DType):
+        raise TypeError("tensor(): argument 'dtype' must be torch.dtype, not "
+                        f"{type(dtype).__name__}")
+    place = None if device is None else resolve(device)
+    if isinstance(data, TensorBase):
+        return _from_tensor(data, dtype, place, copy)
+    if type(data).__module__ == "numpy" or getattr(data, "__array_interface__", None) is not None:
+        return _from_array(data, dtype, place, copy)
+    if dtype is None and isinstance(data, (list, tuple)) and any(
+            type(v).__module__ == "numpy" and getattr(v, "ndim", 0) for v in data):
+        import numpy as np
+
+        return _from_array(np.array(data), None, place, copy)  # of the arrays' dtype
+    place = place or resolve(None)
+    shape = _shape_of(data)
+    flat: list[Any] = []
+    _flatten(data, shape, 0, flat)
+    if any(isinstance(v, TensorBase) or type(v).__module__ == "numpy" for v in flat):
+        flat = [v.item() if isinstance(v, TensorBase) or type(v).__module__ == "numpy" else v
+                for v in flat]
+    if dtype is None:
+        dtype = _infer(flat)
+    made = make(spec(dtype, shape, None, place))
+    if place is CPU and flat:
+        write_values(made._storage, dtype, flat)
+    return made
+
+
+def _from_tensor(data: Any, dtype: DType | None, place: Device | None, copy: bool) -> Any:
+    made = data.detach()
+    if dtype is not None or place is not None:
+        return made.to(device=place or data._spec.device, dtype=dtype or data._spec.dtype,
+                       copy=copy)
+    return made.clone() if copy else data
+
+
+def _from_array(data: Any, dtype: DType | None, place: Device | None, copy: bool) -> Any:
+    import numpy as np
+
+    array_ = np.asarray(data)
+    if array_.dtype.byteorder == ">" or any(s < 0 for s in array_.strides):
+        array_ = array_.astype(array_.dtype.newbyteorder("="))
+        copy = False
+    made = from_numpy(array_.copy() if copy and array_.ndim else np.array(array_))
+    if not copy:
+        made = from_numpy(array_)
+    place = place or resolve(None)
+    if dtype is not None or place is not CPU:
+        made = made.to(device=place, dtype=dtype or made._spec.dtype)
+    return made
+
+
+def _shape_of(data: Any) -> tuple[int, ...]:
+    shape = []
+    while True:
+        if isinstance(data, TensorBase):
+            shape.extend(data._spec.shape)
+            break
+        if isinstance(data, (str, bytes)) or not _is_sequence(data):
+            break
+        shape.append(len(data))
+        if len(data) == 0:
+            break
+        if len(shape) > 128:
+            raise ValueError(f"too many dimensions '{type(data).__name__}'")
+        try:
+            data = data[0]
+        except (KeyError, IndexError) as error:
+            raise ValueError("could not determine the shape of object type "
+                             f"'{type(data).__name__}'") from error
+    return tuple(shape)
+
+
+def _is_sequence(data: Any) -> bool:
+    return isinstance(data, (list, tuple, range)) or (
+        getattr(data, "__len__", None) is not None and getattr(data, "__getitem__", None)
+        is not None and not isinstance(data, (dict, set)) and getattr(data, "ndim", 1) != 0)
+
+
+def _flatten(data: Any, shape: tuple[int, ...], depth: int, into: list[Any]) -> None:
+    if isinstance(data, TensorBase) and depth < len(shape):
+        data = data.tolist()
+    if depth == len(shape):
+        into.append(data)
+        return
+    if not _is_sequence(data):
+        raise TypeError("not a sequence" if depth else
+                        f"new(): invalid data type '{type(data).__name__}'")
+    if len(data) != shape[depth]:
+        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} "
+                         f"(got {len(data)})")
+    if depth + 1 == len(shape):
+        if any(isinstance(v, (list, tuple)) for v in data):
+            bad = next(v for v in data if isinstance(v, (list, tuple)))
+            raise TypeError(f"only number elements are expected at dim {depth + 1}, got "
+                            f"{type(bad).__name__}")
+        into.extend(data)
+        return
+    for item in data:
+        _flatten(item, shape, depth + 1, into)
+
+
+def _infer(flat: list[Any]) -> DType:
+    if not flat:
+        return get_default_dtype()
+    category = BOOL
+    for value in flat:
+        if not isinstance(value, (bool, int, float, complex)):
+            if value is None:
+                raise RuntimeError("Could not infer dtype of NoneType")
+            raise (TypeError(f"new(): invalid data type '{type(value).__name__}'")
+                   if isinstance(value, str) else
+                   RuntimeError(f"Could not infer dtype of {type(value).__name__}"))
+        category = max(category, number_category(value))
+    return default_for(category)
+
+
+_NUMPY = {d.name: d for d in ALL if d is not bfloat16}
+
+
+def from_numpy(ndarray: Any) -> Any:
+    """A tensor that shares a NumPy array's memory."""
+    import numpy as np
+
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    dtype = _NUMPY.get(ndarray.dtype.name)
+    if dtype is None:
+        raise TypeError(
+            f"can't convert np.ndarray of type numpy.{ndarray.dtype.type.__name__}. The only "
+            "supported types are: float64, float32, float16, complex64, complex128, int64, int32, "
+            "int16, int8, uint64, uint32, uint16, uint8, and bool.")
+    if not ndarray.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. "
+                         "Conversion between byte orders is currently not supported.")
+    if any(s < 0 for s in ndarray.strides):
+        raise ValueError("At least one stride in the given numpy array is negative, and tensors "
+                         "with negative strides are not currently supported. (You can probably "
+                         "work around this by making a copy of your array  with array.copy().) ")
+    if any(s % ndarray.itemsize for s in ndarray.strides):
+        raise ValueError("given numpy array strides not a multiple of the element byte size. "
+                         "Copy the numpy array to reallocate the memory.")
+    if not ndarray.flags.writeable:
+        import warnings
+
+        warnings.warn("The given NumPy array is not writable, and PyTorch does not support "
+                      "non-writable tensors. Writing to the tensor is undefined; copy the array "
+                      "first to be safe.", UserWarning, stacklevel=3)
+    strides = tuple(s // ndarray.itemsize for s in ndarray.strides)
+    made = spec(dtype, ndarray.shape, strides)
+    storage = UntypedStorage._wrap(ndarray.ctypes.data, made.nbytes, ndarray, EXPORTED | FOREIGN)
+    return registry.wrap(storage, made, 0)
+
+
+def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0,
+               requires_grad: bool = False) -> Any:
+    """A 1-D tensor over a Python buffer, sharing its memory."""
+    try:
+        view = memoryview(buffer).cast("B")
+    except TypeError as error:
+        raise ValueError("object does not implement Python buffer protocol.") from error
+    size = dtype.itemsize
+    if view.nbytes == 0 or offset >= view.nbytes or offset < 0:
+        raise ValueError(f"both buffer length ({view.nbytes}) and count ({count}) must not be 0"
+                         if view.nbytes == 0 else
+                         f"offset ({offset} bytes) must be non-negative and no greater than "
+                         f"buffer length ({view.nbytes} bytes) minus 1")
+    left = view.nbytes - offset
+    if count < 0:
+        if left % size:
+            raise ValueError(f"buffer length ({left} bytes) after offset ({offset} bytes) must be "
+                             f"a multiple of element size ({size})")
+        count = left // size
+    if count * size > left:
+        raise ValueError(f"requested buffer length ({count} * {size} bytes) after offset "
+                         f"({offset} bytes) must not be greater than actual buffer length "
+                         f"({view.nbytes} bytes)")
+    if view.readonly:
+        import warnings
+
+        warnings.warn("The given buffer is not writable, and PyTorch does not support "
+                      "non-writable tensors.", UserWarning, stacklevel=2)
+    storage = UntypedStorage._from_buffer(view[offset:offset + count * size])
+    made = registry.wrap(storage, spec(dtype, (count,)), 0)
+    return finished(made, requires_grad)
+
+
+FUNCTIONS = {f.__name__: f for f in (tensor, as_tensor, from_numpy, frombuffer)}
+FUNCTIONS["asarray"] = as_tensor

@@ -1,0 +1,232 @@
+"""`__torch_function__`: classes that take over the functions they are given to.
+
+A class takes part if it has a `__torch_function__` of its own, or inherits the tensor's, which
+keeps results in the subclass. Plain tensors and parameters do not: the builtin call path serves
+them and never asks. What reaches the Python twins is checked here.
+
+Methods of a subclass are found in `Tensor`; `adopt` gives each participating subclass a
+`__getattribute__` and Python operators that hand the call to the protocol, so that nothing is
+asked on behalf of plain tensors.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..core.tensor_base import TensorBase
+from .state import STATE, push_level
+
+NO, YES, LIST = 0, 1, 2
+_kinds: dict[type, int] = {tuple: LIST, list: LIST, int: NO, float: NO, bool: NO, str: NO,
+                           type(None): NO}
+
+
+def disabled(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The `__torch_function__` of classes that want none."""
+    return func(*args, **(kwargs or {}))
+
+
+def _kind(cls: type) -> int:
+    own = getattr(cls, "__torch_function__", None)
+    made = NO
+    if own is not None and getattr(own, "__func__", own) is not disabled \
+            and not (issubclass(cls, TensorBase) and cls.__name__ == "Tensor"
+                     and cls.__module__ == "torch"):
+        made = YES
+    elif issubclass(cls, (tuple, list)):
+        made = LIST
+    _kinds[cls] = made
+    return made
+
+
+def participants(values: Iterable[Any]) -> list[Any]:
+    """The values that take part, one of each class, subclasses before their bases."""
+    found: list[Any] = []
+    for value in values:
+        cls = value.__class__
+        kind = _kinds.get(cls)
+        if kind is None:
+            kind = _kind(cls)
+        if kind == NO:
+            continue
+        for one in (participants(value) if kind == LIST else (value,)):
+            if STATE.subclasses or not isinstance(one, TensorBase):
+                _insert(found, one)
+    return found
+
+
+def _insert(found: list[Any], value: Any) -> None:
+    if any(type(f) is type(value) for f in found):
+        return
+    for k, other in enumerate(found):
+        if issubclass(type(value), type(other)):
+            found.insert(k, value)
+            return
+    found.append(value)
+
+
+def offer(func: Callable[..., Any], found: list[Any], args: tuple[Any, ...],
+          kwargs: dict[str, Any]) -> Any:
+    """Let the first class that wants the call have it."""
+    types = tuple([type(f) for f in found])
+    for one in found:
+        made = type(one).__torch_function__(func, types, args, kwargs)
+        if made is not NotImplemented:
+            return made
+    name = f"{getattr(func, '__module__', None) or 'torch'}.{getattr(func, '__name__', func)}"
+    lines = "\n".join(f"  - tensor subclass {t}" for t in types)
+    raise TypeError(f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers "
+                    f"returned NotImplemented:\n\n{lines}\n\nA class takes a function by handling "
+                    "it in its __torch_function__.")
+
+
+def given(schema: Any, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A full tuple of arguments as a caller would have given it: defaults left out."""
+    positional, named = [], {}
+    parameters = list(zip(schema.parameters, values, strict=True))
+    required = sum(p.required and not p.keyword_only for p, _ in parameters)
+    for k, (parameter, value) in enumerate(parameters):
+        if k < required:
+            positional.append(value)
+        elif parameter.required or value is not parameter.default:
+            named["input" if parameter.name == "self" else parameter.name] = value
+    return tuple(positional), named
+
+
+# ---- subclasses of Tensor --------------------------------------------------------------------
+
+class DisableSubclasses:
+    """Inside, subclasses of tensors are treated as plain tensors."""
+
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(STATE.subclasses)
+        STATE.subclasses = False
+
+    def __exit__(self, *exc: object) -> None:
+        STATE.subclasses = self._before.pop()
+
+
+def default(cls: type, func: Callable[..., Any], types: Iterable[type],
+            args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+    """The tensor's `__torch_function__`: run as for plain tensors, keep results in the class."""
+    if not all(issubclass(cls, t) for t in types):
+        return NotImplemented
+    with DisableSubclasses():
+        made = func(*args, **(kwargs or {}))
+    return made if func in no_wrap() else converted(made, cls)
+
+
+def converted(made: Any, cls: Any) -> Any:
+    """Results that are plain tensors as tensors of a class."""
+    if isinstance(made, TensorBase) and not isinstance(made, cls):
+        return made.as_subclass(cls)  # type: ignore[attr-defined]
+    if isinstance(made, (tuple, list)):
+        parts = [converted(m, cls) for m in made]
+        return type(made)(parts)
+    return made
+
+
+@functools.cache
+def no_wrap() -> frozenset[Any]:
+    """Functions whose results stay plain."""
+    return frozenset()
+
+
+_OPERATORS = [
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor",
+    "lshift", "rshift",
+]
+_PYTHON = [
+    *(f"__{prefix}{name}__" for name in _OPERATORS for prefix in ("", "r", "i")),
+    "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__neg__", "__pos__", "__abs__",
+    "__invert__", "__getitem__", "__setitem__", "__contains__", "__deepcopy__",
+]
+#: Python operators that PyTorch hands on under the method's name.
+_RENAMED = {f"__{p}{n}__": f"{m}{'_' if p else ''}" for n, m in (
+    ("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"), ("matmul", "matmul"))
+    for p in ("", "i")} | {"__radd__": "add", "__rmul__": "mul"} | {
+    f"__{n}__": n for n in ("eq", "ne", "lt", "le", "gt", "ge", "neg")}
+_PLAIN_NAMES = frozenset((
+    "as_subclass", "requires_grad_", "backward", "register_hook", "retain_grad",
+    "register_post_accumulate_grad_hook", "storage", "untyped_storage"))
+_OWN = frozenset(("data", "T", "mT", "H", "mH"))
+
+
+def adopt(cls: Any, tensor: Any) -> None:
+    """Give a new subclass of Tensor what hands its methods to the protocol."""
+    if _kind(cls) != YES:
+        return
+    for name in _PYTHON:
+        plain = getattr(tensor, name, None)
+        if plain is not None and getattr(cls, name, None) is plain:
+            setattr(cls, name, _operator(tensor, name, plain))
+    if cls.__iter__ is tensor.__iter__:
+        cls.__iter__ = lambda self: iter(self.unbind()) if self.dim() else tensor.__iter__(self)
+    if cls.__getattribute__ is object.__getattribute__:
+        cls.__getattribute__ = _lookup(tensor)
+
+
+def _operator(tensor: Any, name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, *args: Any) -> Any:
+        found = participants((self, *args))
+        if not found:
+            return plain(self, *args)
+        func = getattr(tensor, _RENAMED.get(name, ""), None) or plain
+        return offer(func, found, (self, *args), {})
+
+    method.__name__ = name
+    return method
+
+
+def _lookup(tensor: Any) -> Callable[[Any, str], Any]:
+    """Attribute access of participating subclasses: Tensor's methods go to the protocol."""
+    plain_get = object.__getattribute__
+
+    def lookup(self: Any, name: str) -> Any:
+        value = plain_get(self, name)
+        if name[0] == "_" or not STATE.subclasses:
+            return value
+        func = tensor.__dict__.get(name)
+        if func is None or name in _PLAIN_NAMES:
+            return value
+        owner = next(c for c in type(self).__mro__ if name in c.__dict__)
+        if owner is not tensor:
+            return value
+        if callable(value):
+            return functools.partial(_method, func, self)
+        return converted(value, type(self)) if name in _OWN else value
+
+    return lookup
+
+
+def _method(func: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
+    found = participants((self, *args, *kwargs.values()))
+    if not found or not callable(func):
+        return getattr(self, func.__name__)(*args, **kwargs)
+    return offer(func, found, (self, *args), kwargs)
+
+
+# ---- free functions --------------------------------------------------------------------------
+
+def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A public function that is no record, with the protocol and the modes before it."""
+    @functools.wraps(function)
+    def public(*args: Any, **kwargs: Any) -> Any:
+        if STATE.levels and not STATE.levels[-1].is_batch:
+            level = STATE.levels.pop()
+            try:
+                return level.function(public, args, kwargs)
+            finally:
+                push_level(level)
+        found = participants(args)
+        if found:
+            return offer(public, found, args, kwargs)
+        return function(*args, **kwargs)
+
+    public.unguarded = function  # type: ignore[attr-defined]
+    return public

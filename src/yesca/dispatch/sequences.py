@@ -1,0 +1,155 @@
+"""Sequences of numbers, and the identity matrix."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..core.devices import resolve
+from ..core.dtypes import (
+    COMPLEX, INTEGRAL, DType, default_for, float64, get_default_dtype, int64,
+)
+from ..core.spec import spec
+from ..core.tensor_base import TensorBase
+from .creation import make, zeros
+
+
+def _delivered(made: Any, out: Any, requires_grad: bool) -> Any:
+    """The new tensor, or `out` with its values."""
+    if out is not None:
+        return out.resize_(made.shape).copy_(made)
+    return made.requires_grad_(True) if requires_grad else made
+
+
+def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None,
+           dtype: DType | None = None, layout: Any = None, device: Any = None,
+           requires_grad: bool = False, pin_memory: bool = False) -> Any:
+    """start, start + step, ... below end."""
+    from .call import OPERATORS
+
+    if end is None:
+        start, end = 0, start
+    start, end, step = (v.item() if isinstance(v, TensorBase) else v for v in (start, end, step))
+    if dtype is None and out is not None:
+        dtype = out._spec.dtype
+    if dtype is None:
+        floats = any(isinstance(v, float) for v in (start, end, step))
+        dtype = get_default_dtype() if floats else int64
+    if dtype is int64:  # counted in integers throughout
+        start, end, step = int(start), int(end), int(step)
+    if out is not None and out._spec.dtype is int64 and not int(step):
+        raise ValueError("step must be nonzero")
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    size = math.ceil((end - start) / step)
+    made = make(spec(dtype, (size,), None, resolve(device)))
+    if dtype.category <= INTEGRAL:
+        start, step = int(start), int(step)
+    OPERATORS.ramp_(made, start, step)
+    return _delivered(made, out, requires_grad)
+
+
+def _end(name: str, which: str, value: Any) -> Any:
+    """A number, of a 0-dim tensor where it is one."""
+    if not isinstance(value, TensorBase):
+        return value
+    if value._spec.ndim:
+        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got "
+                           f"{which} with {value._spec.ndim} dimension(s).")
+    return value.item()  # type: ignore[attr-defined]
+
+
+def _line_dtype(start: Any, end: Any) -> DType:
+    if isinstance(start, complex) or isinstance(end, complex):
+        return default_for(COMPLEX)
+    return get_default_dtype()
+
+
+def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: DType | None = None,
+             layout: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """`steps` evenly spaced values from start to end."""
+    from .call import OPERATORS
+
+    start, end = (_end("linspace", n, v) for n, v in (("start", start), ("end", end)))
+    wanted = dtype or (out._spec.dtype if out is not None else _line_dtype(start, end))
+    if isinstance(steps, float):
+        raise TypeError("linspace(): argument 'steps' must be int, not float")
+    steps = steps.__index__()
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    made = make(spec(wanted, (steps,), None, resolve(device)))
+    if wanted.is_complex:
+        low, high = complex(start), complex(end)
+        OPERATORS.line_(made.real, low.real, high.real)
+        OPERATORS.line_(made.imag, low.imag, high.imag)
+    elif isinstance(start, complex) or isinstance(end, complex):
+        raise RuntimeError(f"torch.linspace(): inferred dtype {default_for(COMPLEX)} can't be "
+                           f"safely cast to passed dtype {wanted}")
+    else:
+        OPERATORS.line_(made, start, end)
+    return _delivered(made, out, requires_grad)
+
+
+def eye(n: int, m: int | None = None, *, out: Any = None, dtype: DType | None = None,
+        layout: Any = None, device: Any = None, requires_grad: bool = False,
+        pin_memory: bool = False) -> Any:
+    """Ones on the diagonal."""
+    from .call import OPERATORS
+
+    for name, size in (("n", n), ("m", n if m is None else m)):
+        if size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+    made = zeros(n, n if m is None else m, dtype=dtype, device=device)
+    OPERATORS.fill_(OPERATORS.diagonal(made), 1)
+    return _delivered(made, out, requires_grad)
+
+
+def range_(start: Any = 0, end: Any = None, step: Any = 1, *, out: Any = None,
+           dtype: DType | None = None, layout: Any = None, device: Any = None,
+           requires_grad: bool = False) -> Any:
+    """start, start + step, ... up to and including end; `arange` is what PyTorch recommends."""
+    import warnings
+
+    from .call import OPERATORS
+
+    warnings.warn("torch.range is deprecated and will be removed in a future release because its "
+                  "behavior is inconsistent with Python's range builtin. Instead, use "
+                  "torch.arange, which produces values in [start, end).", stacklevel=2)
+    if end is None:
+        raise TypeError("range() missing the argument 'end'; use arange(end) for 0, 1, ... end - 1")
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    size = int((end - start) / step + 1)
+    made = make(spec(dtype or get_default_dtype(), (size,), None, resolve(device)))
+    OPERATORS.ramp_(made, start, step)
+    return _delivered(made, out, requires_grad)
+
+
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Any = None,
+             dtype: DType | None = None, layout: Any = None, device: Any = None,
+             requires_grad: bool = False) -> Any:
+    """base ** start to base ** end in `steps` steps whose exponents are evenly spaced.
+
+    >>> import yesca as torch
+    >>> torch.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    from .call import OPERATORS
+
+    start, end = (_end("logspace", n, v) for n, v in (("start", start), ("end", end)))
+    wanted = dtype or (out._spec.dtype if out is not None else _line_dtype(start, end))
+    exponents = linspace(start, end, steps, device=device, dtype=(
+        wanted if wanted.is_complex else float64))
+    made = OPERATORS.pow(float(base), exponents)
+    made = made if made.dtype is wanted else OPERATORS.to_dtype(made, wanted)
+    return _delivered(made, out, requires_grad)
+
+
+range_.__name__ = range_.__qualname__ = "range"
+FUNCTIONS = {f.__name__: f for f in (arange, linspace, logspace, eye, range_)}

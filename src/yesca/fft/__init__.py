@@ -1,0 +1,61 @@
+"""`torch.fft`: discrete Fourier transforms.
+
+>>> import yesca as torch
+>>> torch.fft.rfft(torch.tensor([1.0, 0.0, -1.0, 0.0])).real
+tensor([0., 2., 0.])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_TRANSFORMS = tuple(f"{name}{rank}" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+                    for rank in ("", "2", "n"))
+__all__ = [*_TRANSFORMS, "fftfreq", "rfftfreq", "fftshift", "ifftshift"]
+_NAMES = frozenset((*_TRANSFORMS, "fftshift", "ifftshift"))
+
+
+def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None,
+            device: Any = None, requires_grad: bool = False) -> Any:
+    """The frequencies (n) of fft's results, in cycles per unit of the distance d of samples.
+
+    >>> import yesca as torch
+    >>> torch.fft.fftfreq(4)
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
+    from .. import functional as ops
+
+    made = ops.cat([ops.arange(0, (n + 1) // 2), ops.arange(-(n // 2), 0)])
+    return _scaled(made, n * d, out, dtype, device, requires_grad)
+
+
+def rfftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None,
+             device: Any = None, requires_grad: bool = False) -> Any:
+    """The frequencies (n // 2 + 1) of rfft's results."""
+    from .. import functional as ops
+
+    return _scaled(ops.arange(0, n // 2 + 1), n * d, out, dtype, device, requires_grad)
+
+
+def _scaled(numbers: Any, length: float, out: Any, dtype: Any, device: Any,
+            requires_grad: bool) -> Any:
+    from ..core.dtypes import get_default_dtype
+
+    made = (numbers.to(dtype or get_default_dtype()) * (1.0 / length)).to(device or "cpu")
+    if out is not None:
+        out.resize_(made.shape)
+        return out.copy_(made)
+    return made.requires_grad_() if requires_grad else made
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(f"module 'torch.fft' has no attribute {name!r}")
+    from .. import functional
+
+    made = globals()[name] = getattr(functional, f"fft_{name}")
+    return made
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NAMES})

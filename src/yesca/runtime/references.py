@@ -1,0 +1,48 @@
+"""What operator programs hold in place of tensors and of stores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..core.dtypes import DType
+from ..core.spec import Spec, spec
+from ..core.views import Strided
+from ..loops.ir import Expr
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A tensor of the call: its slot and how it is seen."""
+
+    slot: int
+    spec: Spec
+    beyond: int = 0  # elements beyond the tensor's first
+    row: bool = False  # one value per row: no inner axis
+
+    def seen(self, made: Strided) -> Ref:
+        """The same memory through another view (see `core.views`)."""
+        shape, strides, offset = made
+        own = self.spec
+        return replace(self, spec=spec(own.dtype, shape, strides, own.device, own.conj),
+                       beyond=self.beyond + offset)
+
+    def reread(self, dtype: DType, made: Strided) -> Ref:
+        """The same memory as elements of another dtype; offsets so far are counted anew."""
+        shape, strides, offset = made
+        start = self.beyond * self.spec.dtype.itemsize // dtype.itemsize
+        return replace(self, spec=spec(dtype, shape, strides, self.spec.device),
+                       beyond=start + offset)
+
+    def as_rows(self) -> Ref:
+        """One value per row of the stage."""
+        return replace(self, row=True)
+
+
+@dataclass(frozen=True)
+class Put:
+    """A stored value at `offset` elements beyond the point's place; see ir.Store."""
+
+    value: Expr
+    offset: Expr | None = None
+    guard: Expr | None = None
+    accumulate: str = ""  # "sum", "prod", "max" or "min": combined with what is there

@@ -1,0 +1,44 @@
+"""Kernels: their keys cover whatever decides what is compiled."""
+
+from pathlib import Path
+
+from source_tree import PACKAGE, sources
+
+from yesca.runtime import kernels
+
+#: Modules that the compiler imports and that have no part in the text it writes.
+APART = {"base", "base.errors", "base.naming", "base.settings", "core", "loops.interpret",
+         "loops.derive", "core.layouts"}
+
+
+def imported(module, known):
+    """The modules of the package that a module imports, itself included."""
+    found, waiting = set(), [module]
+    while waiting:
+        name = waiting.pop()
+        if name in found or name not in known:
+            continue
+        found.add(name)
+        ours = [i for i in known[name].imports() if i[1].startswith("yesca.")]
+        for _, target, attribute in ours:
+            below = target.removeprefix("yesca.")
+            waiting += [below, f"{below}.{attribute}"]
+    return found
+
+
+def test_key_covers_the_sources_of_the_compiler():
+    known = {source.module: source for source in sources()}
+    hashed = {Path(path).resolve() for path in kernels.compiler_sources()}
+    used = imported("passes.pipeline", known) | imported("targets.llvm", known)
+    missing = {name for name in used - APART if known[name].path.resolve() not in hashed}
+    assert not missing
+    assert all(path.is_relative_to(PACKAGE) for path in hashed)
+
+
+def test_another_compiler_has_other_keys(monkeypatch, tmp_path):
+    before = kernels.compiler_version()
+    changed = tmp_path / "changed.py"
+    changed.write_text("# another rule")
+    files = [*kernels.compiler_sources(), changed]
+    monkeypatch.setattr(kernels, "compiler_sources", lambda: files)
+    assert kernels.compiler_version.__wrapped__() != before

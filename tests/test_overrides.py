@@ -1,0 +1,124 @@
+"""`__torch_function__`: subclasses keep their class, classes and modes take functions over."""
+
+import pytest
+
+import yesca as torch
+from yesca.overrides import (
+    TorchFunctionMode, handle_torch_function, has_torch_function, is_tensor_like,
+)
+
+
+class Marked(torch.Tensor):
+    pass
+
+
+LOG = []
+
+
+class Logged(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        LOG.append((func.__name__, [t.__name__ for t in types], len(args), sorted(kwargs or {})))
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+HANDLED = {}
+
+
+class Duck:
+    def __init__(self, value):
+        self.value = value
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func not in HANDLED:
+            return NotImplemented
+        return HANDLED[func](*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("function", [
+    lambda m: m + 1, lambda m: 1 + m, lambda m: torch.ones(2) + m, lambda m: torch.mul(m, 2),
+    lambda m: m.sum(), lambda m: m[0], lambda m: m.detach(), lambda m: m.double(),
+    lambda m: m.clone(), lambda m: torch.cat([m, m]), lambda m: m.add_(1), lambda m: m.view(2, 1),
+    lambda m: m.max(0)[1], lambda m: m.data, lambda m: m > 0, lambda m: torch.zeros_like(m),
+    lambda m: m.T, lambda m: m.unbind()[1], lambda m: torch.nn.functional.relu(m),
+    lambda m: m.new_zeros(2), lambda m: next(iter(m)), lambda m: torch.ones(2).add(m),
+])
+def test_results_keep_the_subclass(function):
+    assert type(function(torch.ones(2).as_subclass(Marked))) is Marked
+
+
+def test_plain_values_and_plain_tensors():
+    m = torch.ones(2).as_subclass(Marked)
+    assert m.sum().item() == 2.0
+    assert isinstance(m.shape, torch.Size)
+    with torch._C.DisableTorchFunctionSubclass():
+        assert type(m + 1) is torch.Tensor
+    assert type(torch.nn.Parameter(torch.ones(2)) + 1) is torch.Tensor
+
+
+def test_gradients_through_a_subclass():
+    x = torch.ones(2, requires_grad=True)
+    m = (x * 3).as_subclass(Marked)
+    (m * m).sum().backward()
+    assert x.grad.tolist() == [18.0, 18.0]
+
+
+@pytest.mark.parametrize(("function", "expected"), [
+    (lambda t: t + 1, ("add", ["Logged"], 2, [])),
+    (lambda t: torch.add(t, 1, alpha=2), ("add", ["Logged"], 2, ["alpha"])),
+    (lambda t: t.sum(dim=0, keepdim=True), ("sum", ["Logged"], 1, ["dim", "keepdim"])),
+    (lambda t: t[0], ("__getitem__", ["Logged"], 2, [])),
+    (lambda t: 1 - t, ("__rsub__", ["Logged"], 2, [])),
+    (lambda t: torch.stack([t, t]), ("stack", ["Logged"], 1, [])),
+])
+def test_what_a_class_is_told(function, expected):
+    t = torch.ones(2).as_subclass(Logged)
+    LOG.clear()
+    function(t)
+    assert LOG == [expected]
+
+
+def test_classes_that_are_no_tensors(monkeypatch):
+    monkeypatch.setitem(HANDLED, torch.mean, lambda d: d.value)
+    monkeypatch.setitem(HANDLED, torch.add, lambda a, b: "added")
+    assert torch.mean(Duck(3)) == 3
+    assert torch.add(torch.ones(1), Duck(3)) == "added"
+    with pytest.raises(TypeError, match="Multiple dispatch failed for 'torch.mul'"):
+        torch.mul(Duck(3), 2)
+    assert is_tensor_like(Duck(1))
+    assert not is_tensor_like(1)
+
+
+def test_functions_of_ones_own(monkeypatch):
+    def own(x):
+        if has_torch_function((x,)):
+            return handle_torch_function(own, (x,), x)
+        return "plain"
+
+    monkeypatch.setitem(HANDLED, own, lambda x: "handled")
+    assert (own(Duck(1)), own(3)) == ("handled", "plain")
+
+
+def test_modes():
+    names = []
+
+    class Note(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            names.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    class Twice(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            made = func(*args, **(kwargs or {}))
+            return made * 2 if func is torch.sin else made
+
+    with Note():
+        a = torch.ones(2)
+        torch.sin(a + 1).cos()
+    a + 1
+    assert names == ["ones", "add", "sin", "cos"]
+    x = torch.ones(1)
+    with Twice(), Twice():
+        four = torch.sin(x)
+    assert four.item() == pytest.approx(4 * torch.sin(x).item())
