@@ -23,8 +23,7 @@ from .references import Put, Ref
 _C_NAMES = {"float32": "float", "float64": "double", "float16": "at::Half", "int64": "int64_t",
             "bfloat16": "at::BFloat16", "int32": "int32_t", "uint8": "uint8_t"}
 NO_ERROR = -(1 << 63)  # the one value that a failed check cannot report: its cell stays 0
-#: Slots below are operands; then come results, temporaries and error cells.
-_KIND = 1 << 40
+_KIND = 1 << 40  # slots below are operands; then come results, temporaries and error cells
 
 
 class Program:
@@ -474,9 +473,12 @@ class Program:
             kind, number = divmod(s, _KIND)
             return base[kind] + (number if kind < 3 else 0)
 
+        def beyond(s: int, b: int) -> int:
+            return b + 8 * (s % _KIND) if s >= 3 * _KIND else b
+
         launches = tuple(
-            Launch(address, words, tuple((w, slot(s), b + (8 * (s % _KIND) if s >= 3 * _KIND else 0))
-                                         for w, s, b in pointers), numbers, total, grain, name)
+            Launch(address, words, tuple((w, slot(s), beyond(s, b)) for w, s, b in pointers),
+                   numbers, total, grain, name)
             for address, words, pointers, numbers, total, grain, name in self._pending)
         plan = Plan(self.record, self.values, self.operands, tuple(self.results),
                     tuple(self.temporaries), launches, self.views[0] if self.views else None,
