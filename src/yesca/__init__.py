@@ -12,6 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import _names
+from .runtime import forks as _forks  # noqa: F401 - a fork waits for imports in other threads
 from .torch_version import __version__ as __version__
 
 if TYPE_CHECKING:

@@ -144,6 +144,8 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                       "To accumulate gradient for other parts of the graph, please use "
                       "torch.autograd.backward.", FutureWarning, stacklevel=2)
     roots, wanted = _listed(outputs), _listed(inputs)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     for k, item in enumerate(wanted):
         if type(item).__name__ != "GradientEdge" and not isinstance(item, TensorBase):
             raise TypeError(f"inputs must be Tensors or GradientEdges, but input {k} is of type "

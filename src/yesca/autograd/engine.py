@@ -231,7 +231,8 @@ class Run:
         accumulate(tensor, box, self.create)
         if extra is not None and extra.after:
             for hook in list(extra.after.values()):
-                hook(tensor)
+                if hook(tensor) is not None:
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def accumulate(tensor: Any, box: list[Any], create: bool) -> None:
@@ -267,8 +268,8 @@ def _call_hooks(hooks: Any, grad: Any) -> Any:
         changed = hook(grad)
         if changed is not None:
             if not isinstance(changed, TensorBase):
-                raise TypeError("hook returned a value of type "
-                                f"{type(changed).__name__}; expected a Tensor or None")
+                raise TypeError("expected Variable, but hook returned "
+                                f"'{type(changed).__name__}'")
             if changed._spec.shape != grad._spec.shape:
                 raise RuntimeError("hook '" + getattr(hook, "__name__", "hook")
                                    + "' has changed the size of value")

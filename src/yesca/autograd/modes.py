@@ -109,7 +109,10 @@ class set_grad_enabled(_Switch):  # noqa: N801
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
-        self._value = bool(mode)
+        if not isinstance(mode, bool):
+            raise TypeError("set_grad_enabled(): argument 'enabled' (position 1) must be bool, not "
+                            f"{type(mode).__name__}")
+        self._value = mode
         self._at_call = STATE.grad
         set_grad(self._value)
 

@@ -53,6 +53,9 @@ def make(made: Spec) -> Any:
 def finished(tensor: Any, requires_grad: bool) -> Any:
     """The tensor, requiring a gradient if asked to."""
     if requires_grad:
+        if not (tensor._spec.dtype.is_floating_point or tensor._spec.dtype.is_complex):
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients")
         tensor.requires_grad_(True)
     return tensor
 

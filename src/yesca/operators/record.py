@@ -38,9 +38,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
+from ..base.caching import once
 from .schema import Schema, parse
 
 RECORDS: dict[str, Record] = {}
@@ -97,23 +97,23 @@ class Record:
     def __repr__(self) -> str:
         return f"<record {self.name}: {self.kind}>"
 
-    @cached_property
+    @once
     def schema(self) -> Schema:
         return parse(self.text)
 
-    @cached_property
+    @once
     def modes(self) -> str:
         """Per argument: T tensor or number, L tensors, S run-time number, X part of the key."""
         codes = {"Tensor": "T", "Tensor[]": "L", "Scalar": "S", "float": "S"}
         return "".join(codes.get(p.type, "X") for p in self.schema.parameters)
 
-    @cached_property
+    @once
     def spread(self) -> int:
         """Position of the argument that a method call may spread (`view(2, 3)`), or -1."""
         name = self.schema.variadic
         return self.schema.index(name) if name else -1
 
-    @cached_property
+    @once
     def tensors(self) -> tuple[int, ...]:
         """Positions of the arguments that hold tensors."""
         return tuple(k for k, p in enumerate(self.schema.parameters)
@@ -144,7 +144,7 @@ class Record:
         kernel = self.kernel or f"{self.name.strip('_')}_cpu"
         return NotImplementedError(f'"{kernel}" not implemented for \'{shown}\'')
 
-    @cached_property
+    @once
     def grad_name(self) -> str:
         """PyTorch's name of the tape node: `add` gives AddBackward0."""
         if isinstance(self.node_name, str) and self.node_name:

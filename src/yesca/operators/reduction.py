@@ -68,6 +68,14 @@ amin = reduction("amin(Tensor self, any dim=[], bool keepdim=False) -> Tensor", 
                  doc="The smallest value over dim; equal ones share the gradient.")
 
 
+def _shared_by_all(ops: Any, grad: Any, self: Any, result: Any) -> Any:
+    """A NaN that is the extreme gets the gradient as any other value does."""
+    mask = ops.eq(self, result)
+    if self.dtype.is_floating_point:
+        mask = ops.logical_or(mask, ops.logical_and(ops.isnan(self), ops.isnan(result)))
+    return ops.select_where(mask, ops.div(grad, ops.sum(mask)), 0.0)
+
+
 def _shared(ops: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
     shape = tuple(self.shape)
     mask = ops.eq(self, spread(ops, result, shape, dim, keepdim))
@@ -79,11 +87,11 @@ def _shared(ops: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool
 _all_values = reduction("max_all(Tensor self) -> Tensor", "max", dtype="same", kernel="max_all",
                         method=False, node_name="MaxBackward1",
                         backward={"self": lambda ops, grad, self, result:
-                                  _shared(ops, grad, self, result, None, False)})
+                                  _shared_by_all(ops, grad, self, result)})
 _all_least = reduction("min_all(Tensor self) -> Tensor", "min", dtype="same", kernel="min_all",
                        method=False, node_name="MinBackward1",
                        backward={"self": lambda ops, grad, self, result:
-                                 _shared(ops, grad, self, result, None, False)})
+                                 _shared_by_all(ops, grad, self, result)})
 any_ = reduction("any(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "any",
                  before=lambda x: as_bool(x), dtype="bool", takes="bifc",
                  doc="Whether any is true.")

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.tensor_base import TensorBase
+
 _CONSTANTS = {"None": None, "True": True, "False": False, "inf": float("inf")}
 
 
@@ -189,9 +191,13 @@ def _too_many(schema: Schema, extra: int, method: bool) -> TypeError:
 
 
 def gather(values: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
-    """`view(2, 3)`, `view((2, 3))` and `view(size=(2, 3))` mean the same."""
+    """`view(2, 3)`, `view((2, 3))` and `view(size=(2, 3))` mean the same.
+
+    Integer tensors of one element count as their values.
+    """
     if named is not None and not values:
-        return (named,) if isinstance(named, int) else tuple(named)
-    if len(values) == 1 and isinstance(values[0], (tuple, list)):
-        return tuple(values[0])
-    return values
+        values = (named,) if hasattr(named, "__index__") else tuple(named)
+    elif len(values) == 1 and isinstance(values[0], (tuple, list)):
+        values = tuple(values[0])
+    return tuple([v.__index__() if isinstance(v, TensorBase) else v
+                  for v in values])

@@ -22,9 +22,9 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
+from ..base.caching import once
 from ..core.dtypes import DType
 from ..core.spec import contiguous_strides
 from ..loops.ir import Expr, cast, const
@@ -50,25 +50,25 @@ class Windows:
     padding: tuple[int, ...]
     dilation: tuple[int, ...]
 
-    @cached_property
+    @once
     def extents(self) -> tuple[int, ...]:
         """The grid that X's phases and Y both fit into."""
         return tuple(n + (k - 1) * d // s for n, k, d, s in
                      zip(self.result, self.kernel, self.dilation, self.stride, strict=True))
 
-    @cached_property
+    @once
     def whole(self) -> int:
         """The length of a row."""
         return self.samples * math.prod(self.extents)
 
-    @cached_property
+    @once
     def length(self) -> int:
         """The length of a row up to Y's last element."""
         place = [self.samples - 1, *(n - 1 for n in self.result)]
         steps = contiguous_strides((self.samples, *self.extents))
         return sum(a * b for a, b in zip(place, steps, strict=True)) + 1
 
-    @cached_property
+    @once
     def positions(self) -> list[tuple[int, ...]]:
         """The kernel's positions."""
         return list(itertools.product(*(range(k) for k in self.kernel)))
@@ -77,7 +77,7 @@ class Windows:
         """Which phase of X a kernel position reads."""
         return tuple(a * d % s for a, d, s in zip(k, self.dilation, self.stride, strict=True))
 
-    @cached_property
+    @once
     def phases(self) -> list[tuple[int, ...]]:
         """The phases that are read."""
         return sorted({self.phase(k) for k in self.positions})

@@ -4,42 +4,99 @@ Locks are taken in the order in which they joined, which is the order in which t
 the machine's lock first, the allocator's inside it.
 """
 
+import _imp
+import contextlib
+import importlib
 import os
-from dataclasses import dataclass
+import threading
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class _Participant:
+class _Participant(NamedTuple):
     before: object
     in_parent: object
     in_child: object
 
 
+#: The locks of modules, by name: weak references (CPython's own; absent elsewhere).
+_module_locks = getattr(getattr(importlib, "_bootstrap", None), "_module_locks", {})
 _participants = []
+_inside: list[_Participant] = []  # those that a fork in progress has called
 
 
 def join(before=None, in_parent=None, in_child=None) -> None:
     """Call `before` ahead of each fork of this process, then one of the others."""
-    if not _participants:
-        os.register_at_fork(
-            before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child
-        )
     _participants.append(_Participant(before, in_parent, in_child))
 
 
+def join_natively(before: int, after: int) -> bool:
+    """Call machine functions inside each fork itself; False where the system cannot.
+
+    A lock that threads wait for while they hold the GIL must be taken there: were it taken in
+    Python, another thread could get the GIL before the fork, and both would wait forever.
+    """
+    import ctypes
+
+    process = ctypes.CDLL(None)
+    for name, more in (("__register_atfork", (None,)), ("pthread_atfork", ())):  # glibc, others
+        register = getattr(process, name, None)
+        if register is not None:
+            places = (ctypes.c_void_p(before), ctypes.c_void_p(after), ctypes.c_void_p(after))
+            return register(*places, *more) == 0
+    return False
+
+
 def _before() -> None:
-    for participant in _participants:
-        if participant.before is not None:
-            participant.before()
+    while True:
+        _finish_imports()
+        _inside[:] = _participants
+        for participant in _inside:
+            if participant.before is not None:
+                participant.before()
+        _imp.acquire_lock()  # from here on no thread begins an import
+        if not _half_imported():
+            return
+        _after_in_parent()  # one began meanwhile, and may need a lock that is held here
+
+
+#: Packages whose modules are imported when first needed, by whatever thread needs them.
+_LAZY = (__name__.partition(".")[0], "numpy", "llvmlite")
+
+
+def _half_imported() -> list[str]:
+    """Modules that other threads are importing now.
+
+    A child process that forks off meanwhile would wait for them forever: the lock of a module
+    is not given back by a thread that the child does not have.
+    """
+    found = []
+    for name, reference in list(_module_locks.items()):
+        owner = getattr(reference(), "owner", None)
+        if owner not in (None, threading.get_ident()) and name.partition(".")[0] in _LAZY:
+            found.append(name)
+    return found
+
+
+def _finish_imports() -> None:
+    """Wait for them."""
+    for name in _half_imported():
+        with contextlib.suppress(Exception):  # its own thread reports what went wrong
+            importlib.import_module(name)
 
 
 def _after_in_parent() -> None:
-    for participant in reversed(_participants):
+    _imp.release_lock()
+    for participant in reversed(_inside):
         if participant.in_parent is not None:
             participant.in_parent()
 
 
 def _after_in_child() -> None:
-    for participant in reversed(_participants):
+    _imp.release_lock()
+    for participant in reversed(_inside):
         if participant.in_child is not None:
             participant.in_child()
+
+
+os.register_at_fork(
+    before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child)

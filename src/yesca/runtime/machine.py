@@ -179,6 +179,13 @@ def _engine():
     return _the_engine
 
 
+def _join_forks(llvm) -> None:
+    """Hold llvmlite's own lock around forks: its objects are also disposed of outside `LOCK`."""
+    lock = getattr(getattr(llvm.ffi.lib, "_lock", None), "_lock", None)
+    if lock is not None:
+        forks.join(before=lock.acquire, in_parent=lock.release, in_child=lock.release)
+
+
 class Engine:
     """The one MCJIT engine of a process; used under `LOCK` only."""
 
@@ -186,6 +193,7 @@ class Engine:
         import llvmlite.binding as llvm
 
         self._llvm = llvm
+        _join_forks(llvm)
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self.cpu, self.features = self._choose_cpu()

@@ -28,8 +28,9 @@ class _Allocator:
         self.owned = units.callable_of(alloc.allocate_owned, gil=True)
         self._state = units.address(alloc.state)
         self.set_limit(min(max(_machine_bytes() // _KEPT_SHARE, _LEAST_KEPT), _MOST_KEPT))
-        unlock = units.callable_of(alloc.unlock, gil=True)
-        forks.join(before=units.callable_of(alloc.lock), in_parent=unlock, in_child=unlock)
+        if not forks.join_natively(units.address(alloc.lock), units.address(alloc.unlock)):
+            lock, unlock = (units.callable_of(f, gil=True) for f in (alloc.lock, alloc.unlock))
+            forks.join(before=lock, in_parent=unlock, in_child=unlock)
 
     def builtin(self):
         """`allocate` as a builtin of machine code."""

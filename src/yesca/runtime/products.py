@@ -40,7 +40,8 @@ def target() -> Any:
     if _target is None:
         import llvmlite.binding as llvm
 
-        _target = product_target(llvm.get_process_triple(), machine.target()[1])
+        with machine.LOCK:  # no fork while LLVM is busy
+            _target = product_target(llvm.get_process_triple(), machine.target()[1])
     return _target
 
 

@@ -28,6 +28,7 @@ import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..base.caching import once
 from .native_intrinsics import *  # noqa: F403
 from .native_intrinsics import Intrinsic
 from .native_types import (  # noqa: F401
@@ -106,7 +107,7 @@ class NativeFunction:
         self.line = function.__code__.co_firstlineno
         functools.update_wrapper(self, function)
 
-    @functools.cached_property
+    @once
     def _closure(self):
         names = self.python.__code__.co_freevars
         cells = self.python.__closure__ or ()
@@ -119,7 +120,7 @@ class NativeFunction:
                 return scope[name]
         return missing
 
-    @functools.cached_property
+    @once
     def _signature(self):
         code = self.python.__code__
         names = code.co_varnames[: code.co_argcount]
@@ -197,14 +198,14 @@ class Unit:
             raise NativeError(f"unit {self.name!r} has two things named {name!r}")
         table[name] = thing
 
-    @functools.cached_property
+    @once
     def _references(self):
         found = {}
         for function in self.functions.values():
             found.update(_references(function))
         return found
 
-    @functools.cached_property
+    @once
     def imports(self) -> tuple:
         """The units whose functions or variables this one names, in a stable order."""
         units = {
@@ -214,7 +215,7 @@ class Unit:
         }
         return tuple(units[name] for name in sorted(units))
 
-    @functools.cached_property
+    @once
     def key(self) -> str:
         """The hash that names the unit's symbols and its cached object."""
         state = hashlib.blake2b(digest_size=16)

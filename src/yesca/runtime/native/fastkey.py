@@ -87,13 +87,17 @@ def is_tensor(kind: obj) -> bool_:
 @unit.function
 def encode_tensor(call: ptr, thing: obj) -> bool_:
     """A tensor: its spec goes into the key, whether it wants a gradient into the mask."""
-    spec = load_obj(thing, T_SPEC)
+    spec, storage = load_obj(thing, T_SPEC), load_obj(thing, T_STORAGE)
     used = load_i64(call, TENSORS_USED)
-    if spec is None or used >= TENSOR_LIMIT:
+    if spec is None or storage is None or used >= TENSOR_LIMIT:
         return False
+    if (load_obj(thing, T_OFFSET) is None or load_obj(thing, T_VERSION) is None
+            or load_obj(thing, T_REQUIRES) is None or load_obj(thing, T_NODE) is None
+            or load_obj(thing, T_OUTPUT) is None or load_obj(thing, T_EXTRA) is None):
+        return False  # a slot was deleted: Python has the error for that
     if load_i64(call, LENGTH) > KEY_LIMIT:
         return False
-    memory = type_of(load_obj(thing, T_STORAGE))  # another thread may be recording it
+    memory = type_of(storage)  # another thread may be recording it
     if memory != load_obj(state, STORAGE_TYPE) and memory != load_obj(state, RECORDED_TYPE):
         return False
     push(call, i64(spec) | 1)
