@@ -55,12 +55,15 @@ def test_no_process_group():
 
 def test_no_torchscript():
     jit = torch.jit
+    assert jit.script(abs) is abs
+    with pytest.raises(RuntimeError, match="takes a function, module or class"):
+        jit.script(3)
     assert not jit.is_scripting() and not jit.is_tracing()
     assert jit.unused(abs) is abs and jit.ignore(abs) is abs and jit.ignore(drop=True)(abs) is abs
     assert jit.export(abs) is abs and jit.annotate(int, 3) == 3
     assert jit.isinstance([1], list[int]) and not jit.isinstance({"a": 1}, dict[str, str])
     with pytest.raises(NotImplementedError, match="no TorchScript"):
-        jit.script(abs)
+        jit.trace(abs, 1)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "bool", "int16", "uint8", "complex64"])

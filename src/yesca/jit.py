@@ -1,7 +1,8 @@
-"""`torch.jit` for programs that only ask: nothing is scripted or traced here.
+"""`torch.jit` without TorchScript: nothing is scripted or traced here.
 
-Decorators that tell TorchScript what to leave alone give their function back. What would compile,
-load or save TorchScript raises NotImplementedError; `torch.compile` speeds a function up.
+Decorators give their function back, `script` included, as in PyTorch with PYTORCH_JIT=0: the same
+results, by Python. What would trace, load or save TorchScript raises NotImplementedError;
+`torch.compile` speeds a function up.
 """
 
 from __future__ import annotations
@@ -34,6 +35,23 @@ def is_tracing() -> bool:
 
 
 # ---- decorators and marks --------------------------------------------------------------------
+
+def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None,
+           example_inputs: Any = None) -> Any:
+    """The function, module or class itself, run by Python as before.
+
+    >>> import yesca as torch
+    >>> @torch.jit.script
+    ... def double(x):
+    ...     return x * 2
+    >>> double(torch.ones(2))
+    tensor([2., 2.])
+    """
+    if not callable(obj):
+        raise RuntimeError(f"torch.jit.script takes a function, module or class, but got "
+                           f"{type(obj).__name__}")
+    return obj
+
 
 def unused(fn: Any) -> Any:
     """The function itself."""
@@ -169,7 +187,6 @@ def _absent(name: str, what: str) -> Callable[..., Any]:
     return function
 
 
-script = _absent("script", "compile a function or module")
 trace = _absent("trace", "record a function")
 trace_module = _absent("trace_module", "record a module")
 load = _absent("load", "read a program")

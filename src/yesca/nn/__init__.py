@@ -9,7 +9,7 @@ from importlib import import_module
 
 from . import modules as _modules
 
-_SUBMODULES = ("functional", "init", "modules", "parameter", "utils")
+_SUBMODULES = ("attention", "functional", "init", "modules", "parameter", "utils")
 _PARAMETERS = ("Buffer", "Parameter")
 
 __all__ = sorted((*_modules.__all__, *_PARAMETERS))
