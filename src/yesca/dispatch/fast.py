@@ -256,13 +256,15 @@ class _Fast:
 
 
 def _tensors_in(values: Any) -> list[Any]:
-    """The tensors among arguments, also inside lists and tuples."""
+    """The tensors among arguments, also inside lists, tuples and slices."""
     found: list[Any] = []
     for value in values:
         if isinstance(value, TensorBase):
             found.append(value)
         elif isinstance(value, (list, tuple)):
             found += _tensors_in(value)
+        elif isinstance(value, slice):
+            found += _tensors_in((value.start, value.stop, value.step))
     return found
 
 

@@ -10,6 +10,7 @@ from ..core.spec import contiguous_strides, spec
 from ..loops.ir import Expr, cast, const, coord
 from ..loops.scalar import where
 from .kinds import composite, rows
+from .schema import whole_numbers
 
 # ---- turning ---------------------------------------------------------------------------------
 
@@ -65,6 +66,7 @@ rows("roll_one(Tensor self, int shift, int dim) -> Tensor", _roll, kind="copy", 
 
 
 def _many(value: Any) -> tuple[int, ...]:
+    value = whole_numbers(value)
     return (value,) if isinstance(value, int) else tuple(value or ())
 
 

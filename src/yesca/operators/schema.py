@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..core.tensor_base import TensorBase
+
 _CONSTANTS = {"None": None, "True": True, "False": False, "inf": float("inf")}
 
 
@@ -139,7 +141,9 @@ def binder(schema: Schema, target: Callable[..., Any], method: bool) -> Callable
     values = []
     for parameter, name in zip(schema.parameters, shown, strict=True):
         spread = schema.variadic == parameter.name and method
-        values.append(f"_gather(_spread, {name})" if spread else name)
+        whole = parameter.type == "int" or parameter.type.startswith("int[")
+        values.append(f"_gather(_spread, {name})" if spread else
+                      f"_whole({name})" if whole else name)
     together = f"({', '.join(values)},)"
     missing = "".join(f" or {name} is _missing" for head, name in
                       ((h, h.partition("=")[0]) for h in heads) if head.endswith("=_missing"))
@@ -149,7 +153,7 @@ def binder(schema: Schema, target: Callable[..., Any], method: bool) -> Callable
             f"    return _target({together})\n")
     scope: dict[str, Any] = {
         "_defaults": [p.default for p in schema.parameters], "_target": target,
-        "_gather": gather, "_missing": _MISSING,
+        "_gather": gather, "_missing": _MISSING, "_whole": whole_numbers,
         "_renamed": lambda values, extra, named: renamed(schema, shown, values, extra, named),
     }
     exec(compile(code, f"<schema {schema.name}>", "exec"), scope)
@@ -191,7 +195,18 @@ def _too_many(schema: Schema, extra: int, method: bool) -> TypeError:
 def gather(values: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
     """`view(2, 3)`, `view((2, 3))` and `view(size=(2, 3))` mean the same."""
     if named is not None and not values:
-        return (named,) if isinstance(named, int) else tuple(named)
-    if len(values) == 1 and isinstance(values[0], (tuple, list)):
-        return tuple(values[0])
-    return values
+        values = (named,) if isinstance(named, int | TensorBase) else tuple(named)
+    elif len(values) == 1 and isinstance(values[0], (tuple, list)):
+        values = tuple(values[0])
+    return whole_numbers(values)  # type: ignore[no-any-return]
+
+
+def whole_numbers(value: Any) -> Any:
+    """Sizes and dimensions; integer tensors of one element among them count as their values."""
+    if type(value) is int or value is None:
+        return value
+    if isinstance(value, TensorBase):
+        return value.__index__()  # type: ignore[attr-defined]
+    if isinstance(value, (tuple, list)) and any(isinstance(v, TensorBase) for v in value):
+        return tuple(whole_numbers(v) for v in value)
+    return value

@@ -18,12 +18,11 @@ from ..loops.ir import Buffer, Expr, Stage, Store
 from ..targets.llvm import GENERAL, TILE, Variant
 from . import folding, kernels, variants
 from .plan import HostStep, Launch, Plan, number_word
-from .references import Put, Ref
+from .references import ERROR, RESULT, TEMPORARY, Put, Ref
 
 _C_NAMES = {"float32": "float", "float64": "double", "float16": "at::Half", "int64": "int64_t",
             "bfloat16": "at::BFloat16", "int32": "int32_t", "uint8": "uint8_t"}
 NO_ERROR = -(1 << 63)  # the one value that a failed check cannot report: its cell stays 0
-_KIND = 1 << 40  # slots below are operands; then come results, temporaries and error cells
 
 
 class Program:
@@ -86,7 +85,7 @@ class Program:
             return target
         made = conjugated(made, False)
         self.results.append(made)
-        return Ref(_KIND + len(self.results) - 1, made)
+        return Ref(RESULT + len(self.results) - 1, made)
 
     def _check_inplace(self, target: Ref, made: Spec) -> None:
         if not dtypes.can_cast(made.dtype, target.spec.dtype):
@@ -102,7 +101,7 @@ class Program:
         """Memory for the time of the call."""
         made = spec(dtype, tuple(shape), None, self.device)
         self.temporaries.append(made.nbytes)
-        return Ref(2 * _KIND + len(self.temporaries) - 1, made)
+        return Ref(TEMPORARY + len(self.temporaries) - 1, made)
 
     def writes(self, operand: Ref) -> Ref:
         """An operand that stages write as well: counts as an in-place write of it."""
@@ -344,7 +343,7 @@ class Program:
         self._slots, self._checks = [], []
         refs, stores = self._stored(body, inputs, outputs)
         for holds, value, fail in self._checks:
-            cell = Ref(3 * _KIND + len(self.raisers), spec(int64, (), None, CPU), row=True)
+            cell = Ref(ERROR + len(self.raisers), spec(int64, (), None, CPU), row=True)
             self.raisers.append(fail)
             refs.append(cell)
             stores.append(Store(len(refs) - 1, ir.cast(value, int64) ^ NO_ERROR, None, ~holds))
@@ -466,19 +465,15 @@ class Program:
     def finish(self) -> Plan:
         """Number the slots: operands, results, temporaries, error cell."""
         results = 1 if self.inplace_target is not None else len(self.results)
-        base = {0: 0, 1: self.operands, 2: self.operands + results,
-                3: self.operands + results + len(self.temporaries)}
+        errors = self.operands + results + len(self.temporaries)
+        base = (0, self.operands, self.operands + results)
 
-        def slot(s: int) -> int:
-            kind, number = divmod(s, _KIND)
-            return base[kind] + (number if kind < 3 else 0)
-
-        def beyond(s: int, b: int) -> int:
-            return b + 8 * (s % _KIND) if s >= 3 * _KIND else b
+        def slot(s: int) -> int:  # all errors share the last slot
+            return errors if s >= ERROR else base[s // RESULT] + s % RESULT
 
         launches = tuple(
-            Launch(address, words, tuple((w, slot(s), beyond(s, b)) for w, s, b in pointers),
-                   numbers, total, grain, name)
+            Launch(address, words, tuple((w, slot(s), b + (8 * (s - ERROR) if s >= ERROR else 0))
+                                         for w, s, b in pointers), numbers, total, grain, name)
             for address, words, pointers, numbers, total, grain, name in self._pending)
         plan = Plan(self.record, self.values, self.operands, tuple(self.results),
                     tuple(self.temporaries), launches, self.views[0] if self.views else None,

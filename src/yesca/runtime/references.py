@@ -9,6 +9,10 @@ from ..core.spec import Spec, spec
 from ..core.views import Strided
 from ..loops.ir import Expr
 
+#: Where the slots of results, temporaries and error cells begin while a plan is built; operands
+#: count from 0. `Program.finish` numbers them without gaps.
+RESULT, TEMPORARY, ERROR = (k << 40 for k in (1, 2, 3))
+
 
 @dataclass(frozen=True)
 class Ref:

@@ -179,11 +179,11 @@ def encode_static(call: ptr, thing: obj, depth: i64) -> bool_:
         push(call, 6)
         push(call, i64(thing))
         return True
+    if depth > 2:
+        return False  # a slice's bounds are numbers: a tensor's value would have to be read
     if is_tensor(kind):  # an index; a plan that reads its value is never entered
         push(call, 12)
         return encode_tensor(call, thing)
-    if depth > 2:
-        return False
     if kind == obj(tuple_type) or kind == load_obj(state, SIZE_TYPE):
         count = load_i64(thing, layout.TUPLE_SIZE)
         if count > ITEM_LIMIT:
