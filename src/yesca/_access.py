@@ -66,6 +66,10 @@ def is_contiguous(base: Spec, memory_format: Any) -> bool:
 def _readable(tensor: Any) -> None:
     if tensor._spec.device is not CPU:
         raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+    base = tensor._spec
+    if base.numel and tensor._offset * base.dtype.itemsize + base.nbytes > tensor._storage._nbytes:
+        raise RuntimeError("tolist() shouldn't be called on a tensor with unallocated storage: "
+                           "somebody has shrunk it")
 
 
 def read_one(tensor: Any) -> Any:
@@ -275,6 +279,9 @@ def set_data(tensor: Any, value: Any) -> None:
     """`x.data = y`: x looks at y's memory from now on; its place in the tape stays."""
     if not isinstance(value, TensorBase):
         raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    if value._spec.device is not tensor._spec.device:
+        raise RuntimeError("Attempted to call `variable.set_data(tensor)`, but `variable` and "
+                           "`tensor` have incompatible tensor type.")
     if tensor._requires_grad and not (value._spec.dtype.is_floating_point
                                       or value._spec.dtype.is_complex):
         raise RuntimeError("data set to a tensor that requires gradients must be floating point "

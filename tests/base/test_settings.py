@@ -84,3 +84,12 @@ def test_every_variable_is_documented():
     names = [variable.name for variable in settings.ALL]
     assert len(set(names)) == len(names)
     assert all(variable.help for variable in settings.ALL)
+
+
+def test_another_programs_variable_may_say_anything(monkeypatch):
+    monkeypatch.delenv("YESCA_NUM_THREADS", raising=False)
+    for text in ("x", "0", "-1"):
+        monkeypatch.setenv("OMP_NUM_THREADS", text)
+        settings.NUM_THREADS.reset()
+        assert settings.NUM_THREADS.get() is None
+    settings.NUM_THREADS.reset()

@@ -101,3 +101,17 @@ def test_sequences_that_lie():
             torch.tensor(data)
     with pytest.raises(TypeError, match="dtype"):
         torch.tensor([1], dtype="float32")
+
+
+def test_values_of_a_storage_that_was_shrunk():
+    x = torch.ones(30000)
+    x.untyped_storage().resize_(0)
+    with pytest.raises(RuntimeError, match="storage"):
+        x.tolist()
+    x.untyped_storage().resize_(120000)
+    assert x.fill_(2).sum().item() == 60000
+
+
+def test_data_of_another_device():
+    with pytest.raises(RuntimeError, match="incompatible tensor type"):
+        torch.ones(2).data = torch.ones(2, device="meta")

@@ -93,6 +93,8 @@ class Variable(Generic[T]):
         try:
             return self.parse(text.strip())
         except ValueError as error:
+            if name != self.name:  # other programs' variable: what it says to them is not our error
+                return self.default() if callable(self.default) else self.default
             raise ValueError(
                 f"the environment variable {name} is {text!r}: {error}; {self.help}"
             ) from None
