@@ -115,3 +115,53 @@ def test_specs_outlive_their_table(monkeypatch):
         y += x
         y[1:] += y[:-1]
         assert y.sum().item() == 24 + 16
+
+
+def test_builtin_functions_can_be_pickled_and_copied():
+    import copy
+    import pickle
+
+    for function in (torch.add, torch.relu, torch.cat, torch.matmul, torch.nn.functional.gelu):
+        assert pickle.loads(pickle.dumps(function)) is function
+        assert copy.deepcopy(function) is function
+
+
+def test_numbers_of_numpy_are_numbers():
+    numpy = pytest.importorskip("numpy")
+    one, two = numpy.int64(1), numpy.float32(2)
+    x = torch.ones(2, 3)
+    assert x.sum(one).tolist() == [3, 3]
+    assert x.sum((one, 0)).item() == 6
+    assert tuple(x.view(numpy.int64(3), 2).shape) == (3, 2)
+    assert tuple(x.permute(one, 0).shape) == (3, 2)
+    assert torch.add(x, two)[0, 0].item() == 3 and x.mul(one).sum().item() == 6
+    assert x.clone().add_(two)[0, 0].item() == 3
+    assert torch.tensor([numpy.int32(1)]).dtype is torch.int32
+    assert torch.tensor([numpy.float64(1), 2]).dtype is torch.float64
+
+
+def test_alpha_must_suit_the_result():
+    whole, truth = torch.ones(2, dtype=torch.int64), torch.ones(2, dtype=torch.bool)
+    for call in (torch.add, torch.sub):
+        with pytest.raises(RuntimeError, match="floating"):
+            call(whole, whole, alpha=0.5)
+        with pytest.raises(RuntimeError, match="Boolean alpha"):
+            call(whole, whole, alpha=True)
+    assert torch.add(truth, truth, alpha=True).all()
+    with pytest.raises(RuntimeError, match="bool tensor"):
+        whole - truth
+
+
+def test_dimensions_of_a_number():
+    x = torch.tensor(3.0)
+    assert x.sum(0).item() == x.mean(-1).item() == x.amax(()).item() == 3
+    for dim in (1, -2, (0, 0)):
+        with pytest.raises((IndexError, RuntimeError), match="dim|Dimension"):
+            x.sum(dim)
+
+
+def test_more_operands_than_a_thousand():
+    x = torch.ones(1, requires_grad=True)
+    parts = [x * k for k in range(2500)]
+    torch.cat(parts).sum().backward()
+    assert x.grad.item() == sum(range(2500))

@@ -84,6 +84,9 @@ def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
         elif isinstance(value, NUMBERS):
             scalars.append(value)
             key.append(value.__class__)
+        elif type(value).__module__ == "numpy" and value.ndim == 0:
+            return run(record, tuple(_plain(v) if type(v).__module__ == "numpy" else v
+                                     for v in values), target)
         else:
             raise _wrong_type(record, position, value)
     frozen = tuple(key)
@@ -188,10 +191,15 @@ def _warn_of_lost_parts(source: Spec, made: Spec) -> None:
 
 
 def _plain(value: Any) -> Any:
+    """An argument as records know it: NumPy's scalars are Python numbers."""
     if isinstance(value, list):
-        return tuple(value)
+        return tuple(_plain(v) for v in value)
     if isinstance(value, TensorBase):
         return value.item()  # type: ignore[attr-defined]
+    if type(value) is tuple and any(type(v).__module__ == "numpy" for v in value):
+        return tuple(_plain(v) for v in value)
+    if type(value).__module__ == "numpy" and value.ndim == 0:
+        return value.item()
     return value
 
 

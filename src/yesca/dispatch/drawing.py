@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.errors import type_name
+from ..base.naming import public_module
 from ..core.devices import META, resolve
 from ..core.dtypes import (
     COMPLEX, FLOATING, SCALAR_NAMES, DType, bool_, float32, float64, get_default_dtype, int64,
@@ -393,7 +394,7 @@ METHODS: dict[str, Any] = {
     **fills.METHODS, "bernoulli": bernoulli, "multinomial": multinomial,
 }
 for _function in (*FUNCTIONS.values(), *METHODS.values()):
-    _function.__module__ = "torch"
+    _function.__module__ = public_module("torch")
 
 bernoulli_mask = noise.bernoulli_mask
 

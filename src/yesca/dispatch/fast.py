@@ -137,7 +137,7 @@ class _Fast:
 
     def function(self, record: Record, twin: Callable[..., Any], name: str) -> Any:
         """A builtin free function."""
-        number = self.operator(record, twin)
+        number = _owner(self.operator(record, twin))
         return _builtin(self.function_address, name, number, twin.__doc__)
 
     def methods(self, cls: type, wanted: list[tuple[str, Record, Callable[..., Any]]]) -> None:
@@ -313,6 +313,29 @@ def next_sequence() -> int:
     """Numbers tape nodes in creation order, for both call paths."""
     _sequence.value += 1
     return _sequence.value
+
+
+class _Owner(int):
+    """What a builtin function is bound to: its operator's number, and where pickle finds it."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        from .call import OPERATORS
+
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(OPERATORS, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_owner, (-1,))  # numbers differ between processes
+
+
+_Owner.__name__ = _Owner.__qualname__ = "type"  # shown as `<built-in method add of type object>`
+
+
+def _owner(number: int) -> _Owner:
+    return _Owner(number)
 
 
 class _MethodDefinition(ctypes.Structure):

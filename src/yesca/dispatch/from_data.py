@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ..core import registry
 from ..core.devices import CPU, Device, resolve
 from ..core.dtypes import (
-    ALL, BOOL, DType, bfloat16, default_for, get_default_dtype, number_category,
+    ALL, BOOL, DType, bfloat16, default_for, get_default_dtype, number_category, promote,
 )  # fmt: skip
 from ..core.spec import spec
 from ..core.storage import EXPORTED, FOREIGN, UntypedStorage
@@ -54,6 +55,8 @@ def from_data(data: Any, dtype: DType | None, device: Any, copy: bool) -> Any:
     flat: list[Any] = []
     _flatten(data, shape, 0, flat)
     if any(isinstance(v, TensorBase) or type(v).__module__ == "numpy" for v in flat):
+        if dtype is None:
+            dtype = functools.reduce(promote, map(_dtype_of, flat))
         flat = [v.item() if isinstance(v, TensorBase) or type(v).__module__ == "numpy" else v
                 for v in flat]
     if dtype is None:
@@ -62,6 +65,15 @@ def from_data(data: Any, dtype: DType | None, device: Any, copy: bool) -> Any:
     if place is CPU and flat:
         write_values(made._storage, dtype, flat)
     return made
+
+
+def _dtype_of(value: Any) -> DType:
+    """The dtype that an element asks for: tensors and NumPy's scalars have their own."""
+    if isinstance(value, TensorBase):
+        return value._spec.dtype
+    if type(value).__module__ == "numpy" and value.dtype.name in _NUMPY:
+        return _NUMPY[value.dtype.name]
+    return _infer([value])
 
 
 def _from_tensor(data: Any, dtype: DType | None, place: Device | None, copy: bool) -> Any:

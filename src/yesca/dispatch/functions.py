@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from ..base.naming import public_module
 from ..core.tensor_base import TensorBase
 from ..operators import families
 from ..operators.record import ALIASES, RECORDS, Record
@@ -134,7 +135,7 @@ def _inplace(found: Record, method: bool) -> Callable[..., Any]:
 
 def _describe(made: Callable[..., Any], found: Record, name: str) -> Callable[..., Any]:
     made.__name__ = made.__qualname__ = name
-    made.__module__ = "torch"
+    made.__module__ = public_module("torch")
     made.__doc__ = f"{found.text}\n\n{found.doc}".strip()
     return made
 

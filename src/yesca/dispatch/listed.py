@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from ..base.naming import public_module
 from ..core.dtypes import DType, bool_, int64
 from ..core.views import broadcast_shapes as _common_shape
 from .call import OPERATORS as ops
@@ -153,4 +154,4 @@ FUNCTIONS = {
         _triangle_places(True))
 }
 for _function in FUNCTIONS.values():
-    _function.__module__ = "torch"
+    _function.__module__ = public_module("torch")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.naming import public_module
 from ..core import registry
 from ..core.dtypes import DType
 from ..core.spec import spec
@@ -95,7 +96,7 @@ def _extreme(name: str) -> Any:
         return TYPES[name](getattr(OPERATORS, f"{name}_dim")(input, dim, keepdim))
 
     function.__name__ = function.__qualname__ = name
-    function.__module__ = "torch"
+    function.__module__ = public_module("torch")
     function.__doc__ = (f"{name}(input), {name}(input, dim, keepdim=False) with values and "
                         f"indices, or {name}(input, other) elementwise.")
     return function
@@ -171,7 +172,7 @@ def _chain_matmul(*matrices: Any, out: Any = None) -> Any:
 
 for _name, _function in (("einsum", _einsum), ("chain_matmul", _chain_matmul)):
     _function.__name__ = _function.__qualname__ = _name
-    _function.__module__ = "torch.functional"
+    _function.__module__ = public_module("torch.functional")
     FUNCTIONS[_name] = _function
 
 
@@ -184,7 +185,7 @@ def _question(name: str) -> Any:
         return getattr(input, name)()
 
     function.__name__ = function.__qualname__ = name
-    function.__module__ = "torch"
+    function.__module__ = public_module("torch")
     return function
 
 

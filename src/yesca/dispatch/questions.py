@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.naming import public_module
 from ..core import dtypes
 from ..core.dtypes import DType, number_category
 from ..core.tensor_base import TensorBase
@@ -115,5 +116,5 @@ FUNCTIONS = {
         is_same_size, numel, get_device, detach, detach_, resize_as_, as_strided_, result_type)
 }
 for _function in FUNCTIONS.values():
-    _function.__module__ = "torch"
+    _function.__module__ = public_module("torch")
 METHODS = {"is_nonzero": is_nonzero, "is_same_size": is_same_size}

@@ -22,7 +22,19 @@ def _plus(x: Expr, y: Any, alpha: Any) -> Expr:
     return x | y if x.dtype is bool_ else fma(y, alpha, x)
 
 
+def _sum_rule(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
+    """What alpha may be, which is the last argument."""
+    alpha = values[-1]
+    if isinstance(alpha, bool) and promoted is not bool_:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if promoted.category < FLOATING and isinstance(alpha, float):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating "
+                           "point number.")
+    return promoted, promoted
+
+
 def _no_bool(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
+    _sum_rule(promoted, values)
     if promoted is bool_:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` "
@@ -36,7 +48,7 @@ def _no_bool(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
 
 
 add = elementwise(
-    "add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", _plus,
+    "add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", _plus, dtype=_sum_rule,
     takes="bifc", backward={"self": lambda grad: grad, "other": lambda grad, alpha: grad * alpha},
     doc="self + alpha * other.")
 sub = elementwise(

@@ -144,7 +144,9 @@ def reduction_program(record: Record, p: Any, values: tuple[Any, ...]) -> None:
     """Move the reduced dimensions last, fold them."""
     given = dict(zip((q.name for q in record.schema.parameters), values, strict=True))
     x = given["self"]
-    dims = reduced_dims(given.get("dim"), x.spec.ndim) if x.spec.ndim else ()
+    dims = reduced_dims(given.get("dim"), x.spec.ndim or 1) if x.spec.ndim else ()
+    if not x.spec.ndim:
+        reduced_dims(given.get("dim"), 1)  # one without dimensions admits 0 and -1
     keep = bool(given.get("keepdim", False))
     compute, result = _reduction_dtypes(record, p, x.spec.dtype, given.get("dtype"))
     shape = reduced_shape(tuple(x.spec.shape), dims, keep)

@@ -63,25 +63,27 @@ def _before() -> None:
 _LAZY = (__name__.partition(".")[0], "numpy", "llvmlite")
 
 
-def _half_imported() -> list[str]:
-    """Modules that other threads are importing now.
+def _half_imported() -> list:
+    """The locks of modules that other threads are importing now.
 
     A child process that forks off meanwhile would wait for them forever: the lock of a module
     is not given back by a thread that the child does not have.
     """
     found = []
     for name, reference in list(_module_locks.items()):
-        owner = getattr(reference(), "owner", None)
+        lock = reference()
+        owner = getattr(lock, "owner", None)
         if owner not in (None, threading.get_ident()) and name.partition(".")[0] in _LAZY:
-            found.append(name)
+            found.append(lock)
     return found
 
 
 def _finish_imports() -> None:
     """Wait for them."""
-    for name in _half_imported():
-        with contextlib.suppress(Exception):  # its own thread reports what went wrong
-            importlib.import_module(name)
+    for lock in _half_imported():
+        with contextlib.suppress(RuntimeError):  # two modules that wait for each other
+            lock.acquire()
+            lock.release()
 
 
 def _after_in_parent() -> None:
