@@ -9,13 +9,17 @@ import pytest
 
 
 def environment(**changes):
-    """The environment of a child process, in which the yesca under test is the one imported."""
+    """The environment of a child process, in which the yesca under test is the one imported.
+
+    A variable that is None is left out.
+    """
     import yesca
 
     folder = str(Path(yesca.__file__).resolve().parents[1])
     path = [folder, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     path = [os.path.abspath(part) for part in path]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(path)), **changes}
+    whole = {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(path)), **changes}
+    return {name: value for name, value in whole.items() if value is not None}
 
 
 @pytest.fixture

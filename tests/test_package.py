@@ -9,8 +9,8 @@ from yesca import _names
 def test_importing_the_package_loads_little(run_python):
     done = run_python("-c", "import sys, yesca; print(*sorted(sys.modules))")
     loaded = done.stdout.split()
-    heavy = {"numpy", "llvmlite", "yesca.functional", "yesca._tensor", "yesca.runtime",
-             "multiprocessing", "importlib.metadata"}
+    heavy = {"numpy", "llvmlite", "yesca.functional", "yesca._tensor", "yesca.dispatch",
+             "yesca.runtime.machine", "multiprocessing", "importlib.metadata"}
     assert not heavy & set(loaded)
     assert sum(name.startswith("yesca") for name in loaded) <= 6
 

@@ -51,7 +51,8 @@ def test_version_and_help(run_python):
 
 
 def test_env(run_python):
-    done = run_python("-m", "yesca", "env", YESCA_DEBUG="3", OMP_NUM_THREADS="1")
+    done = run_python("-m", "yesca", "env", YESCA_DEBUG="3", OMP_NUM_THREADS="1",
+                      YESCA_NUM_THREADS=None)
     lines = done.stdout.splitlines()
     assert lines[0].split() == ["variable", "value", "from", "meaning"]
     debug = next(line for line in lines if line.startswith("YESCA_DEBUG"))

@@ -47,6 +47,10 @@ def test_imports_name_a_room():
     assert not wrong, "\n".join(wrong)
 
 
+#: Waits for the imports that other threads have begun, whatever they are.
+WAITS = ("runtime.forks",)
+
+
 def hides_what_it_needs(call):
     """Probing with hasattr (but for the interpreter's own modules), and imports by name.
 
@@ -63,7 +67,7 @@ def hides_what_it_needs(call):
 def test_the_engine_probes_nothing():
     wrong = [
         f"{source.name}:{node.lineno}: {ast.unparse(node)}"
-        for source in sources() if source.room in ENGINE
+        for source in sources() if source.room in ENGINE and source.module not in WAITS
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Call) and hides_what_it_needs(node)
     ]
