@@ -115,3 +115,8 @@ def test_values_of_a_storage_that_was_shrunk():
 def test_data_of_another_device():
     with pytest.raises(RuntimeError, match="incompatible tensor type"):
         torch.ones(2).data = torch.ones(2, device="meta")
+
+
+def test_relu_keeps_the_sign_of_zero_and_nan():
+    made = torch.relu(torch.tensor([-0.0, 0.0, -1.0, float("nan")]))
+    assert made.signbit().tolist()[:3] == [True, False, False] and made.isnan()[3]

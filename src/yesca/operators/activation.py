@@ -29,7 +29,7 @@ def _no_truths(message: str) -> Any:
     return rule
 
 
-relu = elementwise("relu(Tensor self) -> Tensor", lambda x: where(x <= 0, _zero(x), x), out=False,
+relu = elementwise("relu(Tensor self) -> Tensor", lambda x: where(x < 0, _zero(x), x), out=False,
                    dtype=_no_truths("Boolean inputs not supported for relu"),
                    no_complex="clamp is not supported for complex types",
                    backward={"self": lambda grad, result: where(result <= 0.0, 0.0, grad)},
