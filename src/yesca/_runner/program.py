@@ -46,6 +46,11 @@ def run_module(name: str, arguments: list[str]) -> None:
 def run_code(source: str, arguments: list[str]) -> None:
     """`python -c source arguments...`."""
     sys.argv[:] = ["-c", *arguments]
+    if sys.version_info >= (3, 13):  # whose tracebacks show the lines of such programs
+        import linecache
+
+        lines = [line + "\n" for line in source.splitlines()]
+        linecache.cache["<string>"] = (len(source), None, lines, "<string>")
     _run_text(source, "<string>")
 
 
