@@ -119,14 +119,15 @@ def view(self: Any, *size: Any, dtype: DType | None = None, **named: Any) -> Any
     >>> torch.tensor([1.0, -0.0]).view(torch.int32).tolist()
     [1065353216, -2147483648]
     """
-    from ..operators.record import RECORDS
+    from ..operators import families
     from ..operators.schema import gather
     from .call import call
 
     if len(size) == 1 and isinstance(size[0], DType):
         dtype = size[0]
     if dtype is None:
-        return call(RECORDS["view"], (self, gather(size) if size else tuple(named["size"])))
+        shape = gather(size) if size else tuple(named["size"])
+        return call(families.get("view"), (self, shape))
     return _retyped(self, dtype)
 
 

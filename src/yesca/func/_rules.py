@@ -15,7 +15,8 @@ from ..core import dtypes
 from ..core.views import infer_shape, wrap_dim, wrap_dims
 from ..dispatch.call import OPERATORS as ops
 from ..dispatch.call import call, call_inplace
-from ..operators.record import RECORDS, Record
+from ..operators import families
+from ..operators.record import Record
 from ._batched import lowered
 
 Values = tuple[Any, ...]
@@ -47,7 +48,7 @@ def _is_tensor(value: Any) -> bool:
 def write(level: Any, record: Record, values: Values) -> None:
     """An in-place call: the batch of the first argument is written."""
     if record.name == "fill" and _is_tensor(values[1]):
-        record, values = RECORDS["copy"], (values[0], values[1], False)
+        record, values = families.get("copy"), (values[0], values[1], False)
     if record.kind == "elementwise" or record.name in ("copy", "fill"):
         call_inplace(record, _aligned(level, values, values[0].dim()))
         return

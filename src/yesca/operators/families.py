@@ -10,6 +10,10 @@ import importlib
 import re
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .record import Record
 
 #: Modules of this folder that declare no operators.
 HELPERS = ("__init__", "derivatives", "families", "kinds", "record", "schema")
@@ -52,6 +56,15 @@ def load(name: str) -> None:
         return  # an in-place form: no record of its own
     if name not in RECORDS and name not in ALIASES:
         load_all()
+
+
+def get(name: str) -> Record:
+    """The record of this name; its family is imported if need be."""
+    from .record import RECORDS
+
+    if name not in RECORDS:
+        load(name)
+    return RECORDS[name]
 
 
 def load_all() -> None:
