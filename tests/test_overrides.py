@@ -84,7 +84,7 @@ def test_classes_that_are_no_tensors(monkeypatch):
     monkeypatch.setitem(HANDLED, torch.add, lambda a, b: "added")
     assert torch.mean(Duck(3)) == 3
     assert torch.add(torch.ones(1), Duck(3)) == "added"
-    with pytest.raises(TypeError, match="Multiple dispatch failed for 'torch.mul'"):
+    with pytest.raises(TypeError, match="Multiple dispatch failed for '(torch|yesca).mul'"):
         torch.mul(Duck(3), 2)
     assert is_tensor_like(Duck(1))
     assert not is_tensor_like(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from . import _legacy_methods, _view_writes
@@ -338,6 +339,10 @@ def install(cls: Any) -> None:
     cls.__hash__ = lambda self: id(self)
     _view_writes.install(cls)
     _legacy_methods.install(cls)
+    for name, made in vars(cls).items():
+        if isinstance(made, FunctionType) and made.__module__ == __name__ \
+                and not made.__name__.startswith("__"):  # shown under the name it is found by
+            made.__name__, made.__qualname__ = name, f"{cls.__name__}.{name}"
 
 
 #: Python operators, and methods, whose builtins are made at start-up: (attribute, record).
