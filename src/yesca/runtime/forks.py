@@ -93,7 +93,20 @@ def _after_in_parent() -> None:
             participant.in_parent()
 
 
+def _forget_locks() -> None:
+    """Drop the locks of modules that this thread does not hold: nobody is left to give them back.
+
+    A thread can still take one between the last look at them and the fork; without the lock of
+    all imports, which is held here, it has not come to make the module yet.
+    """
+    for name, reference in list(_module_locks.items()):
+        lock = reference()
+        if lock is None or getattr(lock, "owner", None) != threading.get_ident():
+            _module_locks.pop(name, None)
+
+
 def _after_in_child() -> None:
+    _forget_locks()
     _imp.release_lock()
     for participant in reversed(_inside):
         if participant.in_child is not None:
