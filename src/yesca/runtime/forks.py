@@ -8,6 +8,7 @@ import _imp
 import contextlib
 import importlib
 import os
+import sys
 import threading
 from typing import NamedTuple
 
@@ -60,7 +61,7 @@ def _before() -> None:
 
 
 #: Packages whose modules are imported when first needed, by whatever thread needs them.
-_LAZY = (__name__.partition(".")[0], "numpy", "llvmlite")
+_LAZY = sys.stdlib_module_names | {__name__.partition(".")[0], "numpy", "llvmlite"}
 
 
 def _half_imported() -> list:
