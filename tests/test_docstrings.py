@@ -11,7 +11,6 @@ import yesca
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 WITH_EXAMPLES = [source for source in sources() if ">>> " in source.text]
-NEEDS_TENSORS = {"tensor", "public", "graph", "autograd"}
 
 
 def examples(source, module):
@@ -28,8 +27,6 @@ def examples(source, module):
 
 @pytest.mark.parametrize("source", [pytest.param(s, id=s.name) for s in WITH_EXAMPLES])
 def test_examples(source):
-    if source.room in NEEDS_TENSORS:
-        pytest.importorskip("yesca.functional")
     module = importlib.import_module(f"yesca.{source.module}".rstrip("."))
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     for test in examples(source, module):

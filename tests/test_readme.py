@@ -4,12 +4,10 @@ import contextlib
 import io
 from pathlib import Path
 
-import pytest
 import readme
 
 
 def test_example():
-    pytest.importorskip("yesca._tensor")
     code, output = readme.blocks("python")[0], readme.blocks("")[0]
     lines = [line for line in code.splitlines() if line]
     assert len(lines) == 6

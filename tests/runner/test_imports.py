@@ -66,7 +66,6 @@ def test_missing_modules(run):
 
 
 def test_missing_names(run):
-    pytest.importorskip("yesca.functional")
     out = run("""
         import torch
         try:

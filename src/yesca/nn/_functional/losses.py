@@ -8,7 +8,7 @@ import warnings
 from ... import functional as ops
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad
-from .reduction import legacy_reduction
+from .reduction import chosen_reduction
 from .reduction import reduce as _reduced
 
 
@@ -37,8 +37,7 @@ def cross_entropy(
     >>> torch.nn.functional.cross_entropy(logits, torch.tensor([0]))
     tensor(0.3524)
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     return ops.cross_entropy(
         input,
         target,
@@ -62,8 +61,7 @@ def nll_loss(
 
     Shapes and arguments are those of `cross_entropy`.
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     return ops.nll_loss(
         input, target, weight=weight, ignore_index=ignore_index, reduction=reduction
     )
@@ -103,8 +101,7 @@ def mse_loss(
 ) -> Tensor:
     """(input - target) squared; with `weight`, the mean is weighted."""
     _warn_about_sizes(input, target)
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     if weight is not None:
         return _weighted((input - target).pow(2), weight, input, reduction)
     if input.size() != target.size():
@@ -122,8 +119,7 @@ def l1_loss(
 ) -> Tensor:
     """|input - target|; with `weight`, the mean is weighted."""
     _warn_about_sizes(input, target)
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     if weight is not None:
         return _weighted((input - target).abs(), weight, input, reduction)
     if input.is_floating_point() and not target.is_complex():
@@ -141,8 +137,7 @@ def smooth_l1_loss(
 ) -> Tensor:
     """With d = |input - target|: d² / (2 beta) below `beta`, d - beta / 2 from there."""
     _warn_about_sizes(input, target)
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     return ops.smooth_l1_loss(input, target, beta=beta, reduction=reduction)
@@ -179,8 +174,7 @@ def binary_cross_entropy(
 
     `target` has the shape of `input`; `weight` is broadcast to it.
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(
             f"Using a target size ({target.size()}) that is different to the input size "
@@ -201,8 +195,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     """Binary cross entropy of sigmoid(input), without the overflow; `pos_weight` scales t = 1."""
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(
             f"Target size ({target.size()}) must be the same as input size ({input.size()})"
@@ -225,7 +218,7 @@ def kl_div(
     `reduction="batchmean"` divides the sum by the batch size, as the definition has it.
     """
     if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+        reduction = chosen_reduction(reduction, size_average, reduce)
     elif reduction == "mean":
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size."
@@ -254,8 +247,7 @@ def poisson_nll_loss(
 
     `full` adds Stirling's approximation of log(target!).
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return ops.poisson_nll_loss(

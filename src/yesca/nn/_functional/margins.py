@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ... import functional as ops
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad
-from .reduction import legacy_reduction
+from .reduction import chosen_reduction
 from .reduction import reduce as _reduced
 
 
@@ -38,8 +38,7 @@ def margin_ranking_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, -target (input1 - input2) + margin): target 1 wants input1 larger, -1 smaller."""
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
@@ -57,8 +56,7 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """input where target is 1, max(0, margin - input) where it is -1."""
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     apart = (margin - input).clamp_min(0).masked_fill(target == 1, 0)
     together = input.masked_fill(target == -1, 0)
     return _reduced(apart + together, reduction)
@@ -72,8 +70,7 @@ def soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """log(1 + exp(-target * input)) for targets 1 and -1."""
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     return ops.soft_margin_loss(input, target, reduction=reduction)
 
 
@@ -86,8 +83,7 @@ def multilabel_soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """Binary cross entropy of each class's logit, averaged over the classes: input (N, C)."""
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     losses = -(target * ops.logsigmoid(input) + (1 - target) * ops.logsigmoid(-input))
     if weight is not None:
         losses = losses * weight
@@ -105,8 +101,7 @@ def multilabel_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """The hinge loss between the classes listed in `target` (up to a -1) and all others."""
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     return ops.multilabel_margin_loss(input, target, reduction=reduction)
 
 
@@ -124,8 +119,7 @@ def multi_margin_loss(
 
     input (N, C) or (C), target (N) or a 0-dim tensor, weight (C).
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
@@ -153,8 +147,7 @@ def cosine_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """1 - cos where target is 1, max(0, cos - margin) where it is -1: inputs (N, D) or (D)."""
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     if target.dim() not in (0, 1):
         raise RuntimeError(
             f"0D or 1D target tensor expected, multi-target not supported; got {target.size()}"
@@ -189,8 +182,7 @@ def triplet_margin_loss(
 
     `swap` takes d(positive, negative) instead of d(anchor, negative) where that is smaller.
     """
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
+    reduction = chosen_reduction(reduction, size_average, reduce)
     return triplet_margin_with_distance_loss(
         anchor,
         positive,

@@ -18,20 +18,19 @@ def reduce(losses: Tensor, reduction: str) -> Tensor:
     raise ValueError(f"{reduction} is not a valid value for reduction")
 
 
-def legacy_reduction(
-    size_average: bool | None, reduce: bool | None, emit_warning: bool = True
+def chosen_reduction(
+    reduction: str, size_average: bool | None, reduce: bool | None
 ) -> str:
-    """The reduction that the old arguments `size_average` and `reduce` mean."""
-    average = True if size_average is None else size_average
-    summarise = True if reduce is None else reduce
-    if not summarise:
+    """`reduction`, or what the old arguments `size_average` and `reduce` mean if one is given."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is not None and not reduce:
         reduction = "none"
     else:
-        reduction = "mean" if average else "sum"
-    if emit_warning:
-        warnings.warn(
-            "size_average and reduce args will be deprecated, please use "
-            f"reduction='{reduction}' instead.",
-            stacklevel=3,
-        )
+        reduction = "mean" if size_average is None or size_average else "sum"
+    warnings.warn(
+        "size_average and reduce args will be deprecated, please use "
+        f"reduction='{reduction}' instead.",
+        stacklevel=3,
+    )
     return reduction

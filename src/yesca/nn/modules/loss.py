@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..._tensor import Tensor
 from .. import functional as F
-from .._functional.reduction import legacy_reduction
+from .._functional.reduction import chosen_reduction
 from .distance import PairwiseDistance
 from .module import Module
 
@@ -40,8 +40,7 @@ class _Loss(Module):
 
     def __init__(self, size_average=None, reduce=None, reduction: str = "mean") -> None:
         super().__init__()
-        if size_average is not None or reduce is not None:
-            reduction = legacy_reduction(size_average, reduce)
+        reduction = chosen_reduction(reduction, size_average, reduce)
         self.reduction = reduction
 
 
