@@ -16,7 +16,7 @@ UNARY = {
     "sin": (-4, 4), "cos": (-4, 4), "tan": (-1, 1), "asin": (-0.9, 0.9), "acos": (-0.9, 0.9),
     "atan": (-4, 4), "sinh": (-2, 2), "cosh": (-2, 2), "tanh": (-2, 2), "asinh": (-2, 2),
     "acosh": (1.1, 4), "atanh": (-0.9, 0.9), "erf": (-2, 2), "erfc": (-2, 2),
-    "erfinv": (-0.9, 0.9), "lgamma": (0.3, 5), "digamma": (0.3, 5),
+    "erfinv": (-0.9, 0.9), "ndtr": (-2, 2), "lgamma": (0.3, 5), "digamma": (0.3, 5),
 }
 BINARY = ["add", "sub", "mul", "div", "minimum", "maximum", "pow", "atan2", "copysign", "fmod"]
 

@@ -148,6 +148,20 @@ def test_error_functions(name):
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_normal_distribution(kind):
+    """Within 2**-23.8 of all; exactly 0 and 1 where the tail is nothing."""
+    random = np.random.default_rng(0)
+    x = np.concatenate([random.uniform(-15, 15, 10000), random.uniform(-2, 2, 5000),
+                        specials(kind)]).astype(kind)
+    exact = over(lambda v: math.erfc(-v * math.sqrt(0.5)) / 2, x)
+    got = apply("ndtr", x).astype(np.float64)
+    assert np.array_equal(np.isnan(got), np.isnan(x))
+    assert np.nanmax(np.abs(got - exact)) < (2.0**-23.8 if kind is np.float32 else 2.0**-52)
+    assert apply("ndtr", kind([0.0, -0.0, 20, -20, np.inf, -np.inf])).tolist() == [
+        0.5, 0.5, 1.0, 0.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_inverse_error_function(kind):
     random = np.random.default_rng(0)
     eps = np.finfo(kind).eps

@@ -234,6 +234,8 @@ RULES: dict[str, Callable[[Expr, Expr], list[Share]]] = {
     "erfc": _unary(
         lambda g, x, r: _times(g, operate("exp", -(x * x)) * (-2 / math.sqrt(math.pi)))),
     "erfinv": _unary(lambda g, x, r: _times(g, operate("exp", r * r) * (math.sqrt(math.pi) / 2))),
+    "ndtr": _unary(
+        lambda g, x, r: _times(g, operate("exp", x * x * -0.5) * (1 / math.sqrt(2 * math.pi)))),
     "lgamma": _unary(lambda g, x, r: _times(g, operate("digamma", x))),
     "digamma": _unary(lambda g, x, r: _times(g, _trigamma(x))),
     # piecewise constant, or not a function of real numbers

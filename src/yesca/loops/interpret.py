@@ -145,6 +145,7 @@ def _elementary() -> dict[str, Callable[..., Any]]:
 
     return {
         "erf": through(math.erf), "erfc": through(math.erfc),
+        "ndtr": through(lambda x: math.erfc(-x * math.sqrt(0.5)) / 2),
         "lgamma": through(guarded(math.lgamma)),
         "erfinv": through(guarded(_erfinv)), "digamma": through(guarded(_digamma)),
     }

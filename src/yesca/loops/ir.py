@@ -45,7 +45,7 @@ OPERATIONS: dict[str, tuple[int, str]] = {
     "atan": (1, "same"), "atan2": (2, "same"), "sinh": (1, "same"), "cosh": (1, "same"),
     "tanh": (1, "same"), "asinh": (1, "same"), "acosh": (1, "same"), "atanh": (1, "same"),
     "erf": (1, "same"), "erfc": (1, "same"), "erfinv": (1, "same"), "lgamma": (1, "same"),
-    "digamma": (1, "same"), "pow": (2, "same"), "fmod": (2, "same"),
+    "digamma": (1, "same"), "ndtr": (1, "same"), "pow": (2, "same"), "fmod": (2, "same"),
 }
 FOLDS = ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
 SCANS = ("sum", "prod", "max", "min")

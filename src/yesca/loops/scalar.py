@@ -34,8 +34,9 @@ exp, exp2, expm1, log, log2, log10, log1p = map(
     _unary, ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p"))
 sin, cos, tan, asin, acos, atan, sinh, cosh, tanh = map(
     _unary, ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"))
-asinh, acosh, atanh, erf, erfc, erfinv, lgamma, digamma = map(
-    _unary, ("asinh", "acosh", "atanh", "erf", "erfc", "erfinv", "lgamma", "digamma"))
+asinh, acosh, atanh = map(_unary, ("asinh", "acosh", "atanh"))
+erf, erfc, erfinv, ndtr, lgamma, digamma = map(
+    _unary, ("erf", "erfc", "erfinv", "ndtr", "lgamma", "digamma"))
 minimum, maximum, copysign, atan2, power, fmod = map(
     _binary, ("minimum", "maximum", "copysign", "atan2", "pow", "fmod"))
 idiv, irem = map(_binary, ("idiv", "irem"))

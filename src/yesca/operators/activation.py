@@ -7,11 +7,10 @@ from typing import Any
 
 from ..core.dtypes import DType, bool_
 from ..loops.ir import Expr, const
-from ..loops.scalar import absolute, erf, exp, expm1, log1p, maximum, minimum, tanh, where
+from ..loops.scalar import absolute, exp, expm1, log1p, maximum, minimum, ndtr, tanh, where
 from .kinds import composite, elementwise
 from .transcendental import sigmoid_of
 
-_SQRT_HALF = math.sqrt(0.5)
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 _TANH_SCALE = math.sqrt(2.0 / math.pi)
 _TANH_CUBE = 0.044715
@@ -60,7 +59,7 @@ def _or_inplace(name: str, parameters: str = "", defaults: str = "", doc: str = 
 
 def _gelu(x: Expr, approximate: str) -> Expr:
     if approximate == "none":
-        return x * (erf(x * _SQRT_HALF) + 1.0) * 0.5
+        return x * ndtr(x)
     if approximate != "tanh":
         raise RuntimeError("approximate argument must be either none or tanh.")
     inner = (x + x * x * x * _TANH_CUBE) * _TANH_SCALE
@@ -70,8 +69,7 @@ def _gelu(x: Expr, approximate: str) -> Expr:
 def _gelu_grad(grad: Expr, self: Expr, approximate: str) -> Expr:
     x = self
     if approximate == "none":
-        below = (erf(x * _SQRT_HALF) + 1.0) * 0.5
-        return grad * (below + x * exp(x * x * -0.5) * _DENSITY)
+        return grad * (ndtr(x) + x * exp(x * x * -0.5) * _DENSITY)
     inner = (x + x * x * x * _TANH_CUBE) * _TANH_SCALE
     t = tanh(inner)
     slope = (x * x * (3.0 * _TANH_CUBE) + 1.0) * _TANH_SCALE

@@ -24,7 +24,7 @@ def bodies() -> dict[str, Callable[..., Expr]]:
         logarithm: ("log", "log2", "log10", "log1p"),
         hyperbolic: ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
         trigonometric: ("sin", "cos", "tan", "asin", "acos", "atan", "atan2"),
-        error: ("erf", "erfc", "erfinv"),
+        error: ("erf", "erfc", "erfinv", "ndtr"),
         gamma: ("lgamma", "digamma"),
         power: ("pow", "fmod"),
     }

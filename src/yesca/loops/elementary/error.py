@@ -1,12 +1,12 @@
-"""erf, erfc, erfinv."""
+"""erf, erfc, erfinv, ndtr."""
 
 from __future__ import annotations
 
 import math
 
-from ..ir import Expr, const, operate
+from ..ir import Expr, bitcast, const, operate
 from ..scalar import fma, where
-from .exponential import expm1_reduced, negative_expm1, reduce, scale
+from .exponential import EXP2_SINGLE, expm1_reduced, negative_expm1, reduce, scale
 from .logarithm import log_positive
 from .support import (
     SINGLE, absolute, at_most, by_format, copysign, format_of, horner, two_product, two_sum,
@@ -68,6 +68,12 @@ ERFINV_CENTER = (
     0.08655212937145774, 0.06495961092253018, 0.05173149608160858, 0.04283238340250742,
     0.03652528469297651, 0.03112675093285418, 0.03169546492526269, 0.00806533050919033,
     0.07436497018319456, -0.07735316829072804, 0.1139331790372362)
+
+#: -log2(2 ndtr(-a)) / a on [0, 6], error 2**-26.6 of ndtr; growing from there to 13
+NDTR_SINGLE = (
+    1.1511054040958855, 0.45920607623077425, 0.05250268348983822, -0.007069969285357605,
+    0.0001354834799271592, 0.0001932020037776289, -4.4241396374829334e-05,
+    4.214412038894441e-06, -1.4217343189260092e-07)
 
 
 def erf(x: Expr) -> Expr:
@@ -144,3 +150,22 @@ def _halley(y: Expr, wanted: Expr) -> Expr:
     growth = scale(1.0 + expm1_reduced(r), bits, format_of(y))
     step = (erfc(y) - wanted) * (growth * (math.sqrt(math.pi) / 2))
     return y + step / (1.0 - y * step)
+
+
+def ndtr(x: Expr) -> Expr:
+    """The share of the normal distribution below x, within 2**-23.8 (absolute, not in ulp).
+
+    What gelu needs, in two thirds of the work of erf: in float32 the tail is a power of two whose
+    exponent is a polynomial in |x|; at 2**-126 it becomes 0, so that -inf * 0 is what it should be.
+    """
+    fmt = format_of(x)
+    if fmt is not SINGLE:
+        return fma(erf(x * math.sqrt(0.5)), 0.5, 0.5)
+    a = at_most(absolute(x), 13.0)
+    exponent = at_most(a * horner(a, NDTR_SINGLE), float(fmt.bias - 1))
+    offset = fmt.magic + fmt.bias - 1  # tail = 2**(-exponent - 1)
+    shifted = offset - exponent
+    r = (offset - shifted) - exponent
+    factor = bitcast(bitcast(shifted, fmt.integer) << fmt.mantissa, fmt.dtype)
+    tail = horner(r, (1.0, *EXP2_SINGLE)) * factor
+    return where(x > 0.0, 1.0 - tail, tail)
