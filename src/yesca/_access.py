@@ -55,7 +55,7 @@ def is_contiguous(base: Spec, memory_format: Any) -> bool:
     """Whether the strides are those of a memory format."""
     if memory_format is None or memory_format.name == "contiguous_format":
         return base.contiguous
-    from .operators.copying import strides_for
+    from .core.memory_formats import strides_for
 
     wanted = strides_for(base, memory_format)
     return all(n == 1 or a == b for n, a, b in zip(base.shape, base.strides, wanted, strict=True))

@@ -13,15 +13,6 @@ RECORDED = json.loads(
     (Path(__file__).parents[1] / "fixtures" / "operators.json").read_text())
 
 
-#: Operators whose results lie otherwise in memory, with the same values: PyTorch's strides there
-#: follow from how it computes (columns first, a clone, a sort in place), not from a rule.
-OTHER_STRIDES = frozenset("""
-    addr argsort argwhere as_strided_scatter batch_norm conj_physical cross deg2rad
-    diagonal_scatter histogram igamma igammac index_add isreal mvlgamma qr renorm svd
-    unravel_index
-    index_copy index_reduce logsigmoid msort nonzero put rad2deg repeat_interleave rot90 scatter
-    scatter_add scatter_reduce select_scatter slice_scatter sort take_along_dim tril triu view_copy
-    """.split())
 #: Operators that keep an intermediate result's factors where PyTorch keeps the result, so that a
 #: write is refused that PyTorch lets through. Everywhere else that would be a defect.
 REFUSE_MORE = frozenset("""
@@ -55,8 +46,7 @@ def by_key(grouped):
     return {key: value for value, keys in grouped.items() for key in keys.split()}
 
 
-@operator_cases.only(
-    lambda one: recorded(one, "strides") is not None and one.name not in OTHER_STRIDES)
+@operator_cases.only(lambda one: recorded(one, "strides") is not None)
 def test_strides(one):
     """Results lie in memory as PyTorch's do, and share memory where PyTorch's do."""
     wanted = recorded(one, "strides")

@@ -9,7 +9,8 @@ from yesca.dispatch.call import OPERATORS
 #: Their results are the arguments' memory seen in other ways: strides are what they are about.
 STRIDED = ("as_strided", "as_strided_view", "as_strided_scatter", "as_strided_scatter_add",
            "strided_scatter",
-           "as_strided_copy", "copy_like", "view", "view_as", "view_as_complex", "view_copy")
+           "as_strided_copy", "copy_like", "take_along_dim", "view", "view_as", "view_as_complex",
+           "view_copy")
 
 
 def contiguous(case):

@@ -321,15 +321,12 @@ def storage_order(shape: tuple[int, ...], strides: Sequence[int]) -> list[int]:
         else list(range(len(shape)))
 
 
-def dense_order(specs: Sequence[Spec], shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Result strides by PyTorch's rule: dense operands in one permuted order give that order.
+def sorted_strides(padded: Sequence[Sequence[int]], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of a dense tensor whose dimensions lie in the order that operands' strides give.
 
-    Dimensions are sorted by the operands' strides, first operand first; where all are
-    contiguous (or ambiguous) the result is contiguous.
+    Strides are those for `shape`, first operand first; where they say nothing the order is that
+    of the dimensions.
     """
-    if all(s.contiguous and (s.ndim == 0 or tuple(s.shape) == shape) for s in specs):
-        return contiguous_strides(shape)
-    padded = [expand_strides(s.shape, s.strides, shape) for s in specs]
     ndim = len(shape)
     order = list(range(ndim - 1, -1, -1))  # innermost first
 

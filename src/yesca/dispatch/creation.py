@@ -80,7 +80,7 @@ def empty(*sizes: Any, size: Any = None, out: Any = None, dtype: DType | None = 
     place = resolve(device)
     plain = spec(dtype or get_default_dtype(), shape, None, place)
     if memory_format is not None:
-        from ..operators.copying import strides_for
+        from ..core.memory_formats import strides_for
 
         if memory_format.name != "preserve_format":
             plain = spec(plain.dtype, shape, strides_for(plain, memory_format), place)
@@ -154,7 +154,7 @@ def empty_strided(size: Any, stride: Any, *, dtype: DType | None = None, layout:
 
 
 def _like(tensor: Any, dtype: DType | None, device: Any, memory_format: Any) -> Any:
-    from ..operators.copying import strides_for
+    from ..core.memory_formats import strides_for
 
     base = tensor._spec
     place = base.device if device is None else resolve(device)

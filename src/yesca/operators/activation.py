@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..core.dtypes import DType, bool_
+from ..core.memory_formats import row_major
 from ..loops.ir import Expr, const
 from ..loops.scalar import absolute, exp, expm1, log1p, maximum, minimum, ndtr, tanh, where
 from .kinds import composite, elementwise
@@ -182,7 +183,7 @@ _threshold = elementwise(
     backward={"self": lambda grad, self, threshold: where(self <= threshold, 0.0, grad)})
 logsigmoid = elementwise(
     "logsigmoid(Tensor self) -> Tensor", lambda x: minimum(x, 0.0) - log1p(exp(-absolute(x))),
-    inplace=False, takes="f", kernel="log_sigmoid_cpu", method=False,
+    inplace=False, takes="f", kernel="log_sigmoid_cpu", method=False, strides=row_major,
     node_name="LogSigmoidBackward0",
     backward={"self": lambda grad, self: grad * (1.0 - sigmoid_of(self))},
     doc="log(sigmoid(self)).")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.dtypes import SCALAR_NAMES, bool_
+from ..core.memory_formats import pointwise
 from ..core.spec import spec
 from ..loops.ir import Expr, cast, const
 from .kinds import composite, compute_dtype, rows
@@ -157,8 +158,10 @@ def _addr(p: Any, self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Non
             made = x | made if wide is bool_ else x + made
         return made
 
-    out = p.result(spec(dtype, shape, None, p.device))
-    p.flat(body, [column(vec1), above(vec2), *([start] if beta != 0 else [])], [out])
+    outer = [column(vec1), above(vec2)]
+    strides = pointwise([r.spec for r in (start, *outer)], shape)
+    out = p.result(spec(dtype, shape, strides, p.device))
+    p.flat(body, [*outer, *([start] if beta != 0 else [])], [out])
 
 
 def _scaled(p: Any, x: Expr, factor: Any) -> Expr:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.dtypes import FLOATING, SCALAR_NAMES, bool_, int64
+from ..core.memory_formats import pointwise
 from ..core.spec import spec
-from ..core.views import broadcast_shapes, collapse, dense_order, expand_strides
+from ..core.views import broadcast_shapes, collapse, expand_strides
 from ..loops.ir import Expr, cast, const, coord, fold
 from ..loops.scalar import exp, log, where
 from .kinds import composite, compute_dtype, rows
@@ -203,7 +204,7 @@ def _attention(p: Any, query: Any, key: Any, value: Any, mask: Any, causal: bool
     operands = {"query": query, "key": key, "value": value}
     batch = broadcast_shapes(*(r.spec.shape[:-2] for r in operands.values()))
     shape = (*batch, query.spec.shape[-2], value.spec.shape[-1])
-    order = dense_order([query.spec], shape) if tuple(query.spec.shape) == shape else None
+    order = pointwise([query.spec], shape) if tuple(query.spec.shape) == shape else None
     if order is not None and order[-1] != 1:
         order = None
     out = p.result(spec(query.spec.dtype, shape, order, p.device))

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.dtypes import FLOATING, bfloat16, float16, float32
+from ..core.memory_formats import following
 from ..core.spec import spec
 from ..loops.ir import Expr, cast, const
 from ..loops.scalar import sqrt
-from .copying import strides_for
 from .kinds import composite, compute_dtype, rows
 from .normalisation import absent, asked, scaled, second_order
 
@@ -59,8 +59,7 @@ def _batch_norm(p: Any, input: Any, weight: Any, bias: Any, running_mean: Any, r
         missing = "running_mean" if running_mean is None else "running_var"
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
     wide = compute_dtype(dtype)
-    strides = strides_for(input.spec, None)
-    made = p.result(spec(dtype, input.spec.shape, strides, p.device))
+    made = p.result(spec(dtype, input.spec.shape, following(input.spec), p.device))
     kept = [p.result(spec(_statistics(dtype), (channels,), None, p.device)) for _ in range(2)]
     if ndim < 2:
         return
@@ -115,7 +114,7 @@ def _batch_norm_backward(p: Any, grad_output: Any, input: Any, weight: Any, mean
                          training: bool, output_mask: Any, eps: float) -> None:
     dtype, ndim = input.spec.dtype, input.spec.ndim
     wide, channels = compute_dtype(dtype), input.spec.shape[1] if ndim > 1 else 0
-    made = p.result(spec(dtype, input.spec.shape, strides_for(input.spec, None), p.device)) \
+    made = p.result(spec(dtype, input.spec.shape, following(input.spec), p.device)) \
         if output_mask[0] else absent(p, input)
     kind = weight.spec.dtype if weight is not None else dtype
     tops = [p.result(spec(kind, (channels,), None, p.device)) if wanted else absent(p, input)

@@ -153,15 +153,17 @@ def _choose(ops: Any, condition: Any, self: Any, other: Any) -> Any:
 
 
 def _where_program(p: Any, condition: Any, self: Any, other: Any) -> None:
+    from ..core.memory_formats import pointwise
     from ..core.spec import spec
-    from ..core.views import broadcast_shapes, dense_order
+    from ..core.views import broadcast_shapes
     from ..loops.ir import cast
 
     refs = [v for v in (self, other) if p.is_ref(v)]
     dtype: DType = p.promote(refs, [v for v in (self, other) if not p.is_ref(v)])
     shape = broadcast_shapes(*(r.spec.shape for r in (condition, *refs)))
     operands = [condition, *refs]
-    out = p.result(spec(dtype, shape, dense_order([r.spec for r in operands], shape), p.device))
+    out = p.result(spec(dtype, shape, pointwise(
+        [r.spec for r in operands], shape, len(refs) < 2), p.device))
 
     def body(test: Expr, *loads: Expr) -> Expr:
         given = iter(loads)

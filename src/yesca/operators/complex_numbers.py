@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from ..core.dtypes import FLOATING, SCALAR_NAMES, DType, bool_, default_for
+from ..core.memory_formats import kept
 from ..core.spec import Spec, conjugated
 from ..loops.complexes import Complex
 from ..loops.ir import Expr, const
@@ -100,8 +101,14 @@ composite("resolve_conj(Tensor self) -> Tensor", lambda ops, self:
           doc="self, or a copy of it where it is a conjugated view.")
 composite("resolve_neg(Tensor self) -> Tensor", lambda ops, self: self,
           doc="self: there are no negated views here.")
-elementwise("conj_physical(Tensor self) -> Tensor", conj, takes="bifc", holomorphic=False,
-            backward={"self": lambda grad: conj(grad)}, doc="The complex conjugate, as a copy.")
+elementwise("conj_copy(Tensor self) -> Tensor", conj, takes="bifc", holomorphic=False,
+            method=False, node_name="ConjPhysicalBackward0", inplace=True,
+            backward={"self": lambda grad: conj(grad)})
+for _suffix in ("", "_"):
+    composite(f"conj_physical{_suffix}(Tensor self) -> Tensor",
+              lambda ops, self, name=f"conj_copy{_suffix}": getattr(ops, name)(self)
+              if self.dtype.is_complex else self, out=not _suffix,
+              doc="The complex conjugate, as a copy; a real tensor is its own.")
 composite("adjoint(Tensor self) -> Tensor", lambda ops, self: _adjoint(ops, self),
           samples=lambda make: [(make(3, 4),)],
           doc="The last two dimensions swapped, and conjugated.")
@@ -140,6 +147,7 @@ elementwise("angle(Tensor self) -> Tensor", _angle, dtype=_to_real, takes="bifc"
             doc="The angle to the positive real axis, in radians; pi or 0 for real numbers.")
 elementwise("isreal(Tensor self) -> Tensor", lambda x:
             imag(x).eq(0) if is_complex(x) else const(True, bool_), dtype="compare", takes="bifc",
+            strides=kept,
             inplace=False, out=False, doc="Whether the imaginary part is 0.")
 
 

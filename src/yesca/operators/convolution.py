@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.dtypes import SCALAR_NAMES
+from ..core.memory_formats import strides_for
 from ..core.spec import spec
 from . import windows
-from .copying import strides_for
 from .kinds import composite, rows
 from .normalisation import absent
 from .windows import Windows

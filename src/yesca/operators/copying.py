@@ -5,29 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.dtypes import INTEGRAL, DType, bool_, float64, int64
-from ..core.spec import contiguous_strides, spec
-from ..core.views import dense_order, expand_strides
+from ..core.memory_formats import is_in, strides_for
+from ..core.spec import spec
+from ..core.views import expand_strides
 from ..loops.ir import Expr, cast, const
 from .kinds import composite, rows
-
-
-def strides_for(base: Any, memory_format: Any) -> tuple[int, ...]:
-    """The strides that a copy gets: those of a dense tensor are kept unless a format is named."""
-    shape = tuple(base.shape)
-    kind = getattr(memory_format, "name", "preserve_format")
-    if kind == "preserve_format":
-        return base.strides if base.dense else dense_order([base], shape)
-    if kind == "contiguous_format":
-        return contiguous_strides(shape)
-    order = {"channels_last": (0, 2, 3, 1), "channels_last_3d": (0, 2, 3, 4, 1)}[kind]
-    if len(order) != len(shape):
-        raise RuntimeError(f"required rank {len(order)} tensor to use {kind} format")
-    strides = [0] * len(shape)
-    step = 1
-    for d in reversed(order):
-        strides[d] = step
-        step *= max(shape[d], 1)
-    return tuple(strides)
 
 
 def _clone(p: Any, self: Any, memory_format: Any) -> None:
@@ -127,13 +109,11 @@ zero = rows("zero(Tensor self) -> Tensor", _zero, kind="copy", inplace=True,
 
 def _contiguous(ops: Any, self: Any, memory_format: Any) -> Any:
     kind = getattr(memory_format, "name", "contiguous_format")
-    base = self._spec
-    if kind in ("contiguous_format", "preserve_format"):
-        return self if base.contiguous else ops.clone(self, memory_format=memory_format
-                                                      or ops.contiguous_format)
-    if base.strides == strides_for(base, memory_format):
+    if kind == "preserve_format":
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    if is_in(self._spec, kind):
         return self
-    return ops.clone(self, memory_format=memory_format)
+    return ops.clone(self, memory_format=memory_format or ops.contiguous_format)
 
 
 contiguous = composite("contiguous(Tensor self, *, any? memory_format=None) -> Tensor",

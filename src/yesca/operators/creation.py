@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.dtypes import FLOATING, complex128, float64, int64
+from ..core.memory_formats import strides_for
 from ..core.spec import spec
 from ..loops.ir import Expr, cast, coord
 from ..loops.scalar import fma, where
-from .copying import filling, strides_for
+from .copying import filling
 from .kinds import rows
 
 

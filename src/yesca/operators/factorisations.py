@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.dtypes import complex64, complex128, float32, float64, int32, promote
+from ..core.memory_formats import columns_first
 from ..core.spec import spec
 from .kinds import composite, rows
 from .matrices import (
@@ -24,11 +25,19 @@ def library(text: str, program: Any, **options: Any) -> Any:
                 **{"takes": "bifc", **options})
 
 
-def results(p: Any, a: Any, *shapes: tuple[int, ...], dtype: Any = None) -> list[Any]:
-    """Results of a's dtype (or of another); the shapes follow a's batch."""
-    batch = tuple(a.spec.shape[:-2])
-    return [p.result(spec(dtype or a.spec.dtype, (*batch, *shape), None, p.device))
-            for shape in shapes]
+def results(p: Any, a: Any, *shapes: tuple[int, ...], dtype: Any = None, turned: bool = True
+            ) -> list[Any]:
+    """Results of a's dtype (or of another); the shapes follow a's batch.
+
+    Matrices lie columns first, as what LAPACK has computed does, unless `turned` is false.
+    """
+    return [matrices(p, dtype or a.spec.dtype, (*a.spec.shape[:-2], *shape),
+                     turned and len(shape) == 2) for shape in shapes]
+
+
+def matrices(p: Any, dtype: Any, shape: tuple[int, ...], turned: bool = True) -> Any:
+    """A result; `turned`: a batch of matrices, columns first."""
+    return p.result(spec(dtype, shape, columns_first(shape) if turned else None, p.device))
 
 
 def real_of(dtype: Any) -> Any:
@@ -218,7 +227,7 @@ def _svd_former(ops: Any, self: Any, some: bool, compute_uv: bool) -> Any:
         batch, values = tuple(self.shape[:-2]), ops.linalg_svdvals(self)
         options = {"dtype": self.dtype, "device": self.device}
         return ops.named("svd", (ops.zeros((*batch, m, m), **options), values,
-                                 ops.zeros((*batch, n, n), **options)))
+                                 h(ops, ops.zeros((*batch, n, n), **options))))
     u, s, vh = ops.linalg_svd_parts(self, not some)
     return ops.named("svd", (u, s, h(ops, vh)))
 
@@ -312,7 +321,7 @@ def _eig(vectors: bool) -> Any:
         n = A.spec.shape[-1]
         wide = complex64 if real_of(A.spec.dtype) is float32 else complex128
         batch = tuple(A.spec.shape[:-2])
-        outs = [p.result(spec(wide, (*batch, *shape), None, p.device))
+        outs = [matrices(p, wide, (*batch, *shape), len(shape) == 2)
                 for shape in ([(n,), (n, n)] if vectors else [(n,)])]
         p.host("eig", [A, *outs])
     return program
@@ -406,4 +415,4 @@ composite("cholesky(Tensor self, bool upper=False) -> Tensor", _cholesky_public,
           autocast="float32", doc="torch.linalg.cholesky.")
 
 
-__all__ = ["library", "raise_not_positive", "real_of", "results"]
+__all__ = ["library", "matrices", "raise_not_positive", "real_of", "results"]

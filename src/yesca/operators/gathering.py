@@ -6,6 +6,7 @@ from typing import Any
 
 from ..core import views as algebra
 from ..core.dtypes import INTEGRAL, bool_, int64
+from ..core.memory_formats import kept
 from ..core.spec import spec
 from ..loops import ir
 from ..loops.folds import neutral
@@ -196,7 +197,7 @@ def _take_along(ops: Any, self: Any, indices: Any, dim: Any) -> Any:
         raise RuntimeError("torch.take_along_dim(): dtype of indices should be Long but got "
                            f"{places.type_name(indices)}")
     if dim is None:
-        self, dim, indices = ops.reshape(self, (-1,)), 0, ops.reshape(indices, (-1,))
+        self, dim, indices = ops.view(self, (-1,)), 0, ops.view(indices, (-1,))
     if self.dim() != indices.dim():
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number "
                            f"of dimensions, but got {self.dim()} dimensions for input, and "
@@ -282,7 +283,7 @@ def _scatter(p: Any, self: Any, dim: int, index: Any, src: Any, combine: str, ca
              ) -> None:
     name = "scatter" if not combine else f"scatter_{combine}"
     _check_scatter(p, name, self, dim, index, src)
-    out = places.begun(p, self)
+    out = places.begun(p, self, kept if caller == "index_fill" else None)
     _scatter_into(p, out, dim, index, src, combine, number=-1 if p.is_ref(src) else 3,
                   caller=caller)
 

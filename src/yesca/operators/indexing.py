@@ -6,6 +6,7 @@ from typing import Any
 
 from ..core import views as algebra
 from ..core.dtypes import bool_, uint8
+from ..core.memory_formats import columns_first, kept
 from ..core.spec import Spec, spec
 from ..loops import ir
 from ..loops.ir import Expr, cast, const
@@ -183,7 +184,7 @@ def _index_put(p: Any, self: Any, value: Any, where: tuple[int, ...], indices: A
             "Index put requires the source and destination dtypes match, got "
             f"{p.scalar_name(self.spec.dtype)} for the destination and "
             f"{p.scalar_name(value.spec.dtype)} for the source.")
-    out = places.begun(p, self)
+    out = places.begun(p, self, kept)
     _put_at(p, out, value, where, indices, "sum" if accumulate else "", True)
 
 
@@ -272,9 +273,9 @@ composite("index_put_(Tensor self, any indices, Tensor values, bool accumulate=F
 # ---- masks -----------------------------------------------------------------------------------
 
 def _positions(p: Any, self: Any, count: int) -> None:
-    """The places of the true elements, one after the other, as (count, ndim)."""
+    """The places of the true elements, one after the other, as (count, ndim), columns first."""
     ndim = self.spec.ndim
-    out = p.result(spec(ir.int64, (count, ndim), None, p.device))
+    out = p.result(spec(ir.int64, (count, ndim), columns_first((count, ndim)), p.device))
     if count == 0 or ndim == 0:
         return
     line, size = p.joined(self, ndim)
@@ -297,7 +298,7 @@ def _positions(p: Any, self: Any, count: int) -> None:
             rest = whole
         return tuple(reversed(parts))
 
-    p.flat(split, [found], [out.seen(((count,), (ndim,), d)) for d in range(ndim)])
+    p.flat(split, [found], [out.seen(((count,), (1,), d * count)) for d in range(ndim)])
 
 
 rows("positions(Tensor self, int count) -> Tensor", _positions, kind="gather", method=False)

@@ -12,8 +12,9 @@ from typing import Any
 from ..core.dtypes import (
     BOOL, FLOATING, INTEGRAL, DType, bfloat16, bool_, default_for, float16, float32, int64, uint8,
 )
+from ..core.memory_formats import pointwise
 from ..core.spec import spec
-from ..core.views import broadcast_shapes, dense_order, wrap_dims
+from ..core.views import broadcast_shapes, wrap_dims
 from ..loops.ir import Expr, cast, const, fold
 from .record import Record, register
 
@@ -71,7 +72,9 @@ def elementwise_program(record: Record, p: Any, values: tuple[Any, ...]) -> None
     if compute.is_complex and record.name == "abs" and p.inplace_target is not None:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     shape = broadcast_shapes(*(t.spec.shape for t in tensors))
-    results = [p.result(spec(d, shape, dense_order([t.spec for t in tensors], shape), p.device))
+    strides = pointwise([t.spec for t in tensors], shape, bool(numbers)) \
+        if record.strides is None else record.strides(tensors[0].spec)
+    results = [p.result(spec(d, shape, strides, p.device))
                for d in _result_dtypes(record, values, result, p)]
 
     def body(*loads: Expr) -> Any:

@@ -19,6 +19,11 @@ def h(ops: Any, x: Any) -> Any:
     return ops.conj(made) if x.dtype.is_complex else made
 
 
+def by_columns(ops: Any, x: Any) -> Any:
+    """A copy whose columns are contiguous, as LAPACK leaves a matrix that it works on."""
+    return t(ops, ops.clone(t(ops, x), memory_format=ops.contiguous_format))
+
+
 def real_part(ops: Any, x: Any) -> Any:
     """The real part; a real tensor itself."""
     return ops.real(x) if x.dtype.is_complex else x

@@ -10,12 +10,13 @@ from typing import Any
 
 from ..core.dtypes import FLOATING, SCALAR_NAMES, bfloat16, bool_, float16, float32, int64
 from ..core.spec import spec
-from ..core.views import broadcast_shapes, dense_order, expand_strides, wrap_dim
+from ..core.views import broadcast_shapes, expand_strides, wrap_dim
 from ..loops.ir import cast
 from .factorisations import library, real_of, results
 from .kinds import composite, compute_dtype, rows
 from .matrices import (
-    Seen, check_floating, check_kernel, check_matrix, check_precision, check_square, h, t,
+    Seen, by_columns, check_floating, check_kernel, check_matrix, check_precision, check_square,
+    h, t,
 )
 
 # ---- determinants ------------------------------------------------------------------------------
@@ -54,7 +55,8 @@ def _cofactors_back(ops: Any, grad: Any, A: Any, result: Any) -> Any:
 
 
 library("linalg_cofactors(Tensor A) -> Tensor",
-        lambda p, A: p.host("cofactors", [A, *results(p, A, tuple(A.spec.shape[-2:]))]),
+        lambda p, A: p.host("cofactors", [A, *results(p, A, tuple(A.spec.shape[-2:]),
+                                                          turned=False)]),
         backward={"A": _cofactors_back})
 
 
@@ -106,10 +108,12 @@ def _instead(ops: Any, x: Any, value: Any) -> Any:
 def _matrix_power(ops: Any, A: Any, n: int) -> Any:
     check_square("linalg.matrix_power", Seen(A))
     if n < 0:
-        return _matrix_power(ops, ops.linalg_inv(A), -n)
+        A, n = ops.linalg_inv(A), -n
+        if n == 1:
+            return A
     if n == 0:
         one = ops.eye(A.shape[-1], dtype=A.dtype, device=A.device)
-        return _instead(ops, A, one.expand(tuple(A.shape)))
+        return _instead(ops, ops.contiguous(A), one.expand(tuple(A.shape)))
     made = None
     while n:
         if n & 1:
@@ -117,7 +121,7 @@ def _matrix_power(ops: Any, A: Any, n: int) -> Any:
         n >>= 1
         if n:
             A = ops.matmul(A, A)
-    return ops.clone(made) if made is A else made
+    return ops.clone(made, memory_format=ops.contiguous_format) if made is A else made
 
 
 composite("linalg_matrix_power(Tensor A, int n) -> Tensor", _matrix_power, out=True,
@@ -127,7 +131,7 @@ composite("matrix_power(Tensor self, int n) -> Tensor", _matrix_power, out=True,
 
 
 def _matrix_exp(p: Any, A: Any) -> None:
-    p.host("matrix_exp", [A, *results(p, A, tuple(A.spec.shape[-2:]))])
+    p.host("matrix_exp", [A, *results(p, A, tuple(A.spec.shape[-2:]), turned=False)])
 
 
 def _matrix_exp_back(ops: Any, grad: Any, A: Any) -> Any:
@@ -199,9 +203,10 @@ def _householder_product(ops: Any, A: Any, tau: Any) -> Any:
                            "input.shape[-1]")
     _check_reflectors(name, A, tau)
     check_kernel("orgqr_cpu", A.dtype)
-    one = ops.eye(*A.shape[-2:], dtype=A.dtype, device=A.device).expand(tuple(A.shape))
+    m, n = A.shape[-2:]
+    one = t(ops, ops.eye(n, m, dtype=A.dtype, device=A.device))
     if not tau.shape[-1]:
-        return _instead(ops, A, one)
+        return _instead(ops, by_columns(ops, A), one.expand(tuple(A.shape)))
     return _reflect(ops, _vectors(ops, A, tau), tau, one, forward=False)
 
 
@@ -224,8 +229,8 @@ def _ormqr(ops: Any, self: Any, input2: Any, input3: Any, left: bool, transpose:
     forward = transpose if left else not transpose  # C Q = (Q^H C^H)^H
     tau = _conj(ops, input2) if forward else input2
     if left:
-        return _reflect(ops, vectors, tau, input3, forward)
-    return h(ops, _reflect(ops, vectors, tau, h(ops, input3), forward))
+        return _reflect(ops, vectors, tau, by_columns(ops, input3), forward)
+    return h(ops, _reflect(ops, vectors, tau, ops.contiguous(h(ops, input3)), forward))
 
 
 composite("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False)"
@@ -240,7 +245,7 @@ def _cross(p: Any, self: Any, other: Any, dim: int) -> None:
     shape = tuple(broadcast_shapes(self.spec.shape, other.spec.shape))
     axis = wrap_dim(dim, len(shape))
     wide = compute_dtype(dtype)
-    out = p.result(spec(dtype, shape, dense_order([self.spec, other.spec], shape), p.device))
+    out = p.result(spec(dtype, shape, None, p.device))
     small = (*shape[:axis], 1, *shape[axis + 1:])
 
     def part(x: Any, k: int) -> Any:

@@ -65,15 +65,16 @@ def wide_dtype(dtype: DType) -> DType:
     return uint8 if dtype.category == BOOL else dtype
 
 
-def begun(p: Any, self: Any) -> Any:
-    """The result of an operator that changes part of self: self's copy, or self in place."""
+def begun(p: Any, self: Any, strides: Any = None) -> Any:
+    """The result of an operator that changes part of self: self's copy, or self in place.
+
+    `strides` of a spec: those of the copy; row-major ones if None.
+    """
     from ..core.spec import spec
-    from ..core.views import dense_order
 
     if p.inplace_target is not None:
         return p.result(self.spec)
-    strides = self.spec.strides if self.spec.dense else \
-        dense_order([self.spec], tuple(self.spec.shape))
+    strides = None if strides is None else strides(self.spec)
     out = p.result(spec(self.spec.dtype, self.spec.shape, strides, p.device))
     p.flat(lambda v: v, [self], [out])
     return out

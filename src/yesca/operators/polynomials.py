@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.dtypes import FLOATING, bfloat16, default_for, float32, float64, promote
+from ..core.memory_formats import pointwise
 from ..core.spec import spec
 from ..core.views import broadcast_shapes
 from .kinds import composite, rows
@@ -31,7 +32,7 @@ def _float_result(p: Any, values: Any) -> Any:
     if dtype is bfloat16:
         raise p.record.lacks(p.scalar_name(dtype))
     shape = broadcast_shapes(*(r.spec.shape for r in refs))
-    return p.result(spec(dtype, shape, None, p.device))
+    return p.result(spec(dtype, shape, pointwise([r.spec for r in refs], shape), p.device))
 
 
 def _two(name: str, function: str, **options: Any) -> Any:

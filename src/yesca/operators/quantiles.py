@@ -82,7 +82,7 @@ for _name in ("quantile", "nanquantile"):
 def _histogram(ops: Any, self: Any, bins: Any, limits: Any, weight: Any, density: bool) -> Any:
     line = ops.reshape(self.detach(), (-1,))
     if ops.is_tensor(bins):
-        edges = bins
+        edges = ops.clone(bins)
     else:
         edges = ops.linspace(*_range(ops, line, limits), int(bins) + 1, dtype=self.dtype,
                              device=self.device)

@@ -105,8 +105,7 @@ def _rot90(ops: Any, self: Any, k: int, dims: Any) -> Any:
         return ops.clone(self)
     if k == 2:
         return ops.flip(self, (a, b))
-    turned = ops.flip(self, (b if k == 1 else a,))
-    return ops.contiguous(ops.transpose(turned, a, b))
+    return ops.transpose(ops.flip(self, (b if k == 1 else a,)), a, b)
 
 
 composite("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", _rot90,
@@ -211,9 +210,8 @@ def _triangle(upper: bool) -> Any:
         if self.spec.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
         dtype = self.spec.dtype
-        strides = self.spec.strides if self.spec.dense else None
         out = p.result(self.spec if p.inplace_target is not None else
-                       spec(dtype, self.spec.shape, strides, p.device))
+                       spec(dtype, self.spec.shape, None, p.device))
         height, width = self.spec.shape[-2:]
         line = p.temporary((max(height, width, 1),), int32)
         p.flat(lambda: cast(coord("point"), int32), [], [line])

@@ -81,6 +81,7 @@ class Record:
     fail: Callable[[int], None] | None = None  # raises; gets the first operand's value there
     domain: Any = (-2.0, 2.0)
     samples: Formula | None = None
+    strides: Formula | None = None  # of results that do not lie as the operands do (elementwise)
     errors: Formula | None = None
     derived_from: Record | None = None
     node_name: str | Callable[[Any], str] = ""

@@ -6,6 +6,8 @@ from typing import Any
 
 from ..core import views as algebra
 from ..core.dtypes import INTEGRAL, bool_, int64
+from ..core.memory_formats import kept
+from ..core.spec import Spec
 from ..loops.ir import cast
 from . import places
 from .indexing import _basic, gathered
@@ -227,7 +229,10 @@ def _put(ops: Any, self: Any, index: Any, source: Any, accumulate: bool) -> Any:
                            f"= {index.numel()}")
     made = ops.index_put_at(ops.reshape(self, (-1,)), ops.reshape(source, (-1,)), (0,),
                             [ops.reshape(index, (-1,))], accumulate)
-    return ops.reshape(made, tuple(self.shape))
+    made = ops.reshape(made, tuple(self.shape))
+    strides = kept(self._spec)
+    return made if made._spec.strides == strides else ops.copy_like(
+        made, tuple(self.shape), strides)
 
 
 def _masked_scatter(ops: Any, self: Any, mask: Any, source: Any) -> Any:
@@ -263,8 +268,13 @@ for _suffix, _form in (("", lambda body: body), ("_", _into)):
 
 # ---- parts -----------------------------------------------------------------------------------
 
+def _same_strides(base: Spec) -> tuple[int, ...]:
+    """Those of self, gaps included, unless elements share a place."""
+    return kept(base) if algebra.overlaps_itself(base.shape, base.strides) else base.strides
+
+
 def _part_scatter(p: Any, self: Any, src: Any, index: Any) -> None:
-    out = places.begun(p, self)
+    out = places.begun(p, self, _same_strides)
     p.flat(lambda v: cast(v, out.spec.dtype), [src], [out.seen(_basic(out.spec, index))])
 
 
@@ -308,7 +318,7 @@ composite("slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, in
 
 
 def _diagonal_scatter(p: Any, self: Any, src: Any, offset: int, dim1: int, dim2: int) -> None:
-    out = places.begun(p, self)
+    out = places.begun(p, self, _same_strides)
     part = out.seen(algebra.diagonal(out.spec, offset, dim1, dim2))
     if tuple(part.spec.shape) != tuple(src.spec.shape) and src.spec.ndim:
         raise RuntimeError("expected src to have a size equal to the slice of self. src size = "

@@ -11,13 +11,14 @@ from typing import Any
 
 from ..core.dtypes import FLOATING, SCALAR_NAMES, int32, int64
 from ..core.numeric_limits import finfo
+from ..core.memory_formats import columns_first
 from ..core.spec import spec
 from ..core.views import broadcast_shapes
-from .factorisations import library, real_of, results
+from .factorisations import library, matrices, real_of, results
 from .kinds import composite
 from .matrices import (
-    Seen, check_floating, check_kernel, check_matrix, check_precision, check_square, h, raise_where,
-    real_part, t,
+    Seen, by_columns, check_floating, check_kernel, check_matrix, check_precision, check_square,
+    h, raise_where, real_part, t,
 )
 
 
@@ -32,8 +33,12 @@ def _fit(ops: Any, grad: Any, wanted: Any) -> Any:
 
 # ---- A X = B -----------------------------------------------------------------------------------
 
-def _solve(p: Any, A: Any, B: Any) -> None:
-    made = p.result(spec(A.spec.dtype, (*_batch(A, B), *B.spec.shape[-2:]), None, p.device))
+def _solve(p: Any, A: Any, B: Any, vectors: bool) -> None:
+    """`vectors`: B has one column, which the caller drops; the rest lies columns first."""
+    shape = (*_batch(A, B), *B.spec.shape[-2:])
+    strides = (*columns_first(shape[:-1]), 1) if vectors and len(shape) > 2 else \
+        columns_first(shape)
+    made = p.result(spec(A.spec.dtype, shape, strides, p.device))
     info = p.result(spec(int32, tuple(A.spec.shape[:-2]), None, p.device))
     p.host("solve", [A, B, made, info])
 
@@ -45,8 +50,8 @@ def _solve_back(ops: Any, grads: Any, A: Any, result0: Any, A_spec: Any, B_spec:
     return _fit(ops, left, A_spec), _fit(ops, right, B_spec)
 
 
-library("linalg_solve_parts(Tensor A, Tensor B) -> (Tensor, Tensor)", _solve, carriers=1,
-        node_name="LinalgSolveExBackward0", backward={("A", "B"): _solve_back})
+library("linalg_solve_parts(Tensor A, Tensor B, bool vectors=False) -> (Tensor, Tensor)", _solve,
+        carriers=1, node_name="LinalgSolveExBackward0", backward={("A", "B"): _solve_back})
 
 
 def _same_dtype(name: str, A: Any, B: Any) -> None:
@@ -83,7 +88,7 @@ def _solve_ex(ops: Any, A: Any, B: Any, left: bool, check_errors: bool) -> Any:
     right = ops.unsqueeze(B, -1) if vector else B
     check_shapes("linalg.solve", A, right, left)
     if left:
-        made, info = ops.linalg_solve_parts(A, right)
+        made, info = ops.linalg_solve_parts(A, right, vector)
     else:
         made, info = ops.linalg_solve_parts(t(ops, A), t(ops, right))
         made = t(ops, made)
@@ -103,8 +108,8 @@ composite("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
 
 # ---- triangular --------------------------------------------------------------------------------
 
-def _triangular(p: Any, A: Any, B: Any, upper: bool, unit: bool) -> None:
-    made = p.result(spec(A.spec.dtype, (*_batch(A, B), *B.spec.shape[-2:]), None, p.device))
+def _triangular(p: Any, A: Any, B: Any, upper: bool, unit: bool, turned: bool) -> None:
+    made = matrices(p, A.spec.dtype, (*_batch(A, B), *B.spec.shape[-2:]), turned)
     p.host("solve_triangular", [A, B, made], upper=bool(upper), unit=bool(unit))
 
 
@@ -117,8 +122,9 @@ def _triangular_back(ops: Any, grad: Any, A: Any, result: Any, A_spec: Any, B_sp
     return _fit(ops, left, A_spec), _fit(ops, right, B_spec)
 
 
-library("triangular_parts(Tensor A, Tensor B, bool upper, bool unit) -> Tensor", _triangular,
-        node_name="LinalgSolveTriangularBackward0", backward={("A", "B"): _triangular_back})
+library("triangular_parts(Tensor A, Tensor B, bool upper, bool unit, bool turned=True) -> Tensor",
+        _triangular, node_name="LinalgSolveTriangularBackward0",
+        backward={("A", "B"): _triangular_back})
 
 
 def _solve_triangular(ops: Any, A: Any, B: Any, upper: bool, left: bool, unitriangular: bool
@@ -128,7 +134,7 @@ def _solve_triangular(ops: Any, A: Any, B: Any, upper: bool, left: bool, unitria
     check_kernel("triangular_solve_cpu", A.dtype)
     if left:
         return ops.triangular_parts(A, B, upper, unitriangular)
-    return t(ops, ops.triangular_parts(t(ops, A), t(ops, B), not upper, unitriangular))
+    return t(ops, ops.triangular_parts(t(ops, A), t(ops, B), not upper, unitriangular, False))
 
 
 composite("linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, "
@@ -147,7 +153,7 @@ def _triangular_solve(ops: Any, self: Any, A: Any, upper: bool, transpose: bool,
         made = ops.triangular_parts(t(ops, A), self, not upper, unitriangular)
     else:
         made = ops.triangular_parts(A, self, upper, unitriangular)
-    return ops.named("triangular_solve", (made, ops.clone(A)))
+    return ops.named("triangular_solve", (made, by_columns(ops, A)))
 
 
 composite("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, "
@@ -156,8 +162,7 @@ composite("triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpo
 
 
 def _cholesky_parts(p: Any, self: Any, factor: Any, upper: bool) -> None:
-    made = p.result(spec(self.spec.dtype, (*_batch(self, factor), *self.spec.shape[-2:]), None,
-                         p.device))
+    made = matrices(p, self.spec.dtype, (*_batch(self, factor), *self.spec.shape[-2:]))
     p.host("cholesky_solve", [self, factor, made], upper=bool(upper))
 
 
@@ -214,7 +219,8 @@ def _lu_solve(ops: Any, LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool)
     order = ops.lu_permutation(pivots, LU.shape[-1], LU.dtype)
     if adjoint:  # A^H = U^H L^H P^T
         half = ops.triangular_parts(h(ops, LU), B, False, False)
-        return ops.matmul(order, ops.triangular_parts(h(ops, LU), half, True, True))
+        half = ops.triangular_parts(h(ops, LU), half, True, True)
+        return t(ops, ops.matmul(t(ops, half), t(ops, order)))
     half = ops.triangular_parts(LU, ops.matmul(t(ops, order), B), False, True)
     return ops.triangular_parts(LU, half, True, False)
 
@@ -265,7 +271,7 @@ composite("inverse(Tensor self) -> Tensor", lambda ops, self: ops.linalg_inv(sel
 
 def _pinv(p: Any, A: Any, atol: Any, rtol: Any, hermitian: bool) -> None:
     m, n = A.spec.shape[-2:]
-    p.host("pinv", [A, atol, rtol, *results(p, A, (n, m))], hermitian=bool(hermitian))
+    p.host("pinv", [A, atol, rtol, *results(p, A, (n, m), turned=False)], hermitian=bool(hermitian))
 
 
 def pinv_back(ops: Any, grad: Any, A: Any, result: Any) -> Any:
@@ -325,7 +331,10 @@ composite("pinverse(Tensor self, float rcond=1e-15) -> Tensor",
 def _lstsq(p: Any, A: Any, B: Any, rcond: float) -> None:
     m, n = A.spec.shape[-2:]
     batch = tuple(A.spec.shape[:-2])
-    made = [p.result(spec(A.spec.dtype, (*batch, n, B.spec.shape[-1]), None, p.device)),
+    # The first n rows of what LAPACK has computed in the memory of B.
+    columns = B.spec.shape[-1]
+    strides = (*columns_first((*batch, max(m, n), columns))[:-2], 1, max(m, n, 1))
+    made = [p.result(spec(A.spec.dtype, (*batch, n, columns), strides, p.device)),
             p.result(spec(int64, batch, None, p.device)),
             p.result(spec(real_of(A.spec.dtype), (*batch, min(m, n)), None, p.device))]
     p.host("lstsq", [A, B, *made], rcond=rcond)

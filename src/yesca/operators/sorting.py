@@ -13,6 +13,7 @@ from ..core import views as algebra
 from ..core.dtypes import (
     COMPLEX, FLOATING, SCALAR_NAMES, float32, float64, int64, uint32, uint64,
 )
+from ..core.memory_formats import kept
 from ..core.spec import spec
 from ..loops import ir
 from ..loops.ir import Expr, bitcast, cast, const, coord, fold, scan
@@ -100,12 +101,12 @@ def _taken(p: Any, x: Any, words: Any, meaning: Any, outs: list[Any], count: int
     p.flat(body, [source, first], outs)
 
 
-def _results(p: Any, self: Any, d: int, count: int) -> list[Any]:
+def _results(p: Any, self: Any, d: int, count: int, strides: Any = None) -> list[Any]:
     """The two results, of `count` along the dimension, seen with the dimension last."""
     shape = tuple(self.spec.shape)
     if shape:
         shape = (*shape[:d], count, *shape[d + 1:])
-    outs = [p.result(spec(t, shape, None, p.device)) for t in (self.spec.dtype, int64)]
+    outs = [p.result(spec(t, shape, strides, p.device)) for t in (self.spec.dtype, int64)]
     if not shape:
         return [o.seen(((1,), (1,), 0)) for o in outs]
     return [o.seen(algebra.movedim(o.spec, (d,), (-1,))) for o in outs]
@@ -113,7 +114,7 @@ def _results(p: Any, self: Any, d: int, count: int) -> list[Any]:
 
 def _sort(p: Any, self: Any, dim: int, descending: bool) -> None:
     x, d, outer, size = _line(p, self, dim)
-    outs = _results(p, self, d, size)
+    outs = _results(p, self, d, size, kept(self.spec))
     words, meaning = _ordered(p, x, outer, size, descending)
     _taken(p, x, words, meaning, outs, size)
 

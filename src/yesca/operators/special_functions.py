@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.dtypes import bfloat16, float16, float32
+from ..core.dtypes import FLOATING, bfloat16, default_for, float16, float32
 from ..loops.elementary.gamma import trigamma
 from ..loops.ir import Expr, const
 from ..loops.scalar import (
@@ -141,8 +141,11 @@ def _mvlgamma(ops: Any, self: Any, p: int) -> Any:
         raise NotImplementedError("\"mvlgamma\" not implemented for 'Bool'")
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
-    parts = [ops.lgamma(ops.sub(self, k / 2)) for k in range(p)]
-    return ops.add(sum(parts[1:], parts[0]), p * (p - 1) * math.log(math.pi) / 4)
+    if self.dtype.category < FLOATING:
+        self = ops.to_dtype(self, default_for(FLOATING))
+    steps = ops.mul(ops.arange(1 - p, 1, dtype=self.dtype, device=self.device), 0.5)
+    made = ops.sum(ops.lgamma(ops.add(steps, ops.unsqueeze(self, -1))), (-1,))
+    return ops.add(made, p * (p - 1) * math.log(math.pi) / 4)
 
 
 composite("mvlgamma(Tensor self, int p) -> Tensor", _mvlgamma, out=True, inplace=True,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import FLOATING, SCALAR_NAMES, bool_, float32
-from ..core.spec import spec
+from ..core.dtypes import FLOATING, SCALAR_NAMES, bool_, float32, int64
+from ..core.spec import contiguous_strides, spec
 from ..core.views import wrap_dim
 from ..loops.ir import Expr, cast, const
 from ..loops.scalar import isnan, where
@@ -215,7 +215,8 @@ def _renorm(ops: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
                                   else float32)
     factor = ops.where(ops.gt(norm, maxnorm), ops.div(
         ops.scalar_tensor(float(maxnorm), norm), ops.add(norm, 1e-7)), ops.ones_like(norm))
-    return ops.mul(self, factor if factor.dtype is self.dtype or self.dtype.is_complex
+    own = ops.contiguous(self)
+    return ops.mul(own, factor if factor.dtype is self.dtype or self.dtype.is_complex
                    else ops.to_dtype(factor, self.dtype))
 
 
@@ -257,12 +258,10 @@ def _unravel(ops: Any, indices: Any, shape: Any) -> tuple[Any, ...]:
     sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
-    made: list[Any] = []
-    rest = indices
-    for size in reversed(sizes):
-        made.append(ops.remainder(rest, size))
-        rest = ops.div(rest, size, rounding_mode="floor")
-    return tuple(reversed(made))
+    steps = contiguous_strides(sizes)
+    step, size = (ops.asarray(v, dtype=int64, device=indices.device) for v in (steps, sizes))
+    whole = ops.div(ops.unsqueeze(indices, -1), step, rounding_mode="floor")
+    return tuple(ops.unbind(ops.remainder(whole, size), -1))
 
 
 composite("unravel_index(Tensor indices, any shape) -> Tensor[]", _unravel, method=False,

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.dtypes import FLOATING
 from ..core.spec import spec
-from ..core.views import dense_order
+from ..core.memory_formats import kept, pointwise
 from ..loops.complexes import Complex
 from ..loops.ir import Expr, cast
 from ..loops.scalar import (
@@ -179,9 +179,9 @@ xlogy = elementwise(
         "other": lambda grad, self, other: grad * self / other},
     doc="self * log(other), 0 where self is 0.")
 deg2rad = _float("deg2rad", lambda x: x * (math.pi / 180), lambda grad: grad * (math.pi / 180),
-                 "Degrees to radians.")
+                 "Degrees to radians.", strides=kept)
 rad2deg = _float("rad2deg", lambda x: x * (180 / math.pi), lambda grad: grad * (180 / math.pi),
-                 "Radians to degrees.")
+                 "Radians to degrees.", strides=kept)
 
 
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38,
@@ -190,7 +190,7 @@ _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38,
 
 def _nan_to_num(p: Any, self: Any, nan: Any, posinf: Any, neginf: Any) -> None:
     dtype = self.spec.dtype
-    made = p.result(spec(dtype, self.spec.shape, dense_order([self.spec], tuple(self.spec.shape)),
+    made = p.result(spec(dtype, self.spec.shape, pointwise([self.spec], tuple(self.spec.shape)),
                          p.device))
     wide = compute_dtype(dtype)
 

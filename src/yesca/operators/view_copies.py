@@ -18,6 +18,8 @@ def _copied(name: str) -> Any:
     def body(ops: Any, *values: Any) -> Any:
         given = zip(record.schema.parameters, values, strict=True)
         named = {p.name: v for p, v in given if p.keyword_only}
+        if name == "view" and all(isinstance(n, int) for n in values[1]):
+            return ops.clone(ops.reshape(*values), memory_format=ops.contiguous_format)
         made = getattr(ops, name)(*values[:len(values) - len(named)], **named)
         if isinstance(made, tuple):
             return tuple(ops.clone(m, memory_format=ops.contiguous_format) for m in made)
