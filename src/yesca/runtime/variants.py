@@ -14,6 +14,7 @@ from ..loops.printer import operations
 from ..targets.llvm import GENERAL, TILE, Variant
 
 TILED_FROM = 16384  # elements from which a transposing stage goes in squares
+LEAST_GRAIN, MOST_GRAIN = 2048, 32768  # elements of a chunk, by the work on each
 SPECIALISE_FROM = 32768  # elements from which a layout gets its own kernel, at its second use
 _layout_uses: Counter[tuple[Stage, str]] = Counter()
 
@@ -46,7 +47,7 @@ def crossing(stage: Stage, sizes: Sequence[int], steps: Sequence[Sequence[int]])
 def grain(stage: Stage) -> int:
     """How many elements are worth a thread's while."""
     work = operations(stage)
-    return max(2048, 32768 // (1 + work // 8))
+    return max(LEAST_GRAIN, MOST_GRAIN // (1 + work // 8))
 
 
 def row_variant(stage: Stage, in_rows: Sequence[bool], inner: Sequence[int], sizes: Sequence[int],
