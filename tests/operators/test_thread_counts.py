@@ -5,6 +5,8 @@ is composed of them), forward and backward, in chunks of one element; then sizes
 splits by itself, and a training.
 """
 
+from functools import partial
+
 import operator_cases
 import pytest
 import small_chunks
@@ -51,11 +53,14 @@ def operator(one, case):
     """The outcome of an operator on fresh copies of a case's arguments."""
     torch.manual_seed(0)
     constant = NOT_TRACKED.get(one.name, "")
+
+    def copied(tensor, tracks):
+        return tensor.clone().requires_grad_(tracks and tensor.is_floating_point())
+
     given = []
     for parameter, value in zip(one.schema.parameters, case):
         tracks = parameter.name != constant and not one.name.endswith("_")  # it writes no leaves
-        given.append(operator_cases.map_tensors(
-            torch, value, lambda t: t.clone().requires_grad_(tracks and t.is_floating_point())))
+        given.append(operator_cases.map_tensors(torch, value, partial(copied, tracks=tracks)))
     return outcome(lambda *args: operator_cases.call(one, getattr(OPERATORS, one.name), args),
                    given)
 
