@@ -369,7 +369,8 @@ class Tensor(TensorBase, metaclass=TensorMeta):
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         from ._printing import tensor_repr
 
-        return tensor_repr(self)
+        tangent = STATE.forward.tangent(self) if STATE.forward is not None else None
+        return tensor_repr(self, tensor_contents=tensor_contents, tangent=tangent)
 
     def __format__(self, spec: str) -> str:
         from ._printing import format_tensor

@@ -24,6 +24,8 @@ def become(target: Any, made: Any) -> Any:
         target._node, target._output_nr = made._node, made._output_nr
         target._requires_grad = made._requires_grad
     target._storage, target._spec, target._offset = made._storage, made._spec, made._offset
+    for level in STATE.levels:
+        level.became(target, made)
     inplace.bump(target)
     if target._extra is not None and target._counter is not None:
         target._extra.seen = target._counter.value

@@ -68,3 +68,9 @@ def test_second(one):
     """Gradients of gradients equal differences of gradients."""
     for function, inputs in chosen(one)[:3]:
         gradient_checks.check_twice(yesca, function, inputs)
+
+
+def test_tangents(one):
+    """Forward mode gives the products that the gradients give."""
+    for function, inputs in chosen(one)[:2]:
+        gradient_checks.check_tangents(yesca, function, inputs)

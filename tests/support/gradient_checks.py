@@ -57,3 +57,21 @@ def check_twice(package, function, inputs, seed=0):
             return gradients(package, function, own[:count], own[count:], graph=True)
 
     check(package, first, [*inputs, *weights], seed, tolerance=1e-4)
+
+
+def check_tangents(package, function, inputs, seed=0):
+    """Compare the tangents of forward mode with the gradients: both give the same product."""
+    from yesca.autograd import forward_ad
+
+    numbers = random.Random(seed)
+    with package.no_grad():
+        weights = _direction(package, function(*inputs), numbers)
+    along = _direction(package, inputs, numbers)
+    with package.no_grad(), forward_ad.dual_level():
+        results = function(*[forward_ad.make_dual(x, d) for x, d in zip(inputs, along)])
+        tangents = [forward_ad.unpack_dual(r).tangent for r in results]
+    found = sum((t * w).sum().item() for t, w in zip(tangents, weights) if t is not None)
+    exact = gradients(package, function, inputs, weights)
+    scale = 1 + sum(g.abs().sum().item() for g in exact)
+    assert abs(found - _inner(exact, along)) <= 1e-9 * scale, (
+        f"the tangent gives {found}, the gradient {_inner(exact, along)}")

@@ -82,6 +82,7 @@ class Run:
         self.pending: dict[Any, list[Any]] = {}
         self.heap: list[tuple[int, Any]] = []
         self.waiting: dict[Any, int] | None = None
+        self.hollow: set[Any] = set()  # nodes to which a consumer has sent None
         self.memo: dict[Any, Any] = {}  # what checkpoints have computed again in this pass
 
     def start(self, edges: Sequence[Edge], grads: list[Any]) -> None:
@@ -102,7 +103,7 @@ class Run:
         STATE.run = self
         self.roots = roots
         levels = STATE.levels
-        set_levels([level for level in levels if level.is_batch])
+        set_levels([level for level in levels if level.transforms])
         set_grad(self.create)
         try:
             self.loop(needed)
@@ -128,10 +129,14 @@ class Run:
 
     def loop(self, needed: set[Any] | None) -> None:
         heap, pending, retain, send = self.heap, self.pending, self.retain, self.send
+        hollow = self.hollow
         plain = self.targets is None and not STATE.anomaly
         while heap:
             node = heappop(heap)[1]
-            if plain and node._extra is None:
+            if hollow and self.passes_none(node):
+                made: Sequence[Any] = (None,) * len(node._edges)
+                del pending[node]
+            elif plain and node._extra is None:
                 made = node.apply(pending.pop(node))
                 if not retain:
                     node.release()
@@ -147,6 +152,14 @@ class Run:
                     self.send_leaf(edge, box)
                 else:
                     send(edge, port, box.pop())
+
+    def passes_none(self, node: Any) -> bool:
+        """Whether a node got nothing but None, and so gives nothing.
+
+        Custom functions are run nevertheless: they may make zeros of it.
+        """
+        return node in self.hollow and not isinstance(node, FunctionNode) \
+            and all(g is None for g in self.pending[node])
 
     def visit(self, node: Any, grads: list[Any], needed: bool) -> Sequence[Any]:
         """Hooks, what is collected, the derivative, hooks."""
@@ -184,7 +197,9 @@ class Run:
     def send(self, edge: Any, port: int, grad: Any) -> None:
         """Add a gradient to what a node has got so far."""
         if grad is None:
-            return
+            self.hollow.add(edge)
+            if edge in self.pending:
+                return
         slots = self.pending.get(edge)
         if slots is None:
             count = edge.results()

@@ -18,8 +18,9 @@ from .inplace import OwnNode, gradient_edge, rebase
 
 # ---- forward ---------------------------------------------------------------------------------
 
-def _run(function: Any, args: tuple[Any, ...], separate: bool) -> Any:
-    """Run forward off the tape, then put the call on it."""
+def run_function(function: Any, args: tuple[Any, ...]) -> tuple[Any, FunctionNode]:
+    """Run forward off the tape, then put the call on it; gives the results and the node."""
+    separate = function.setup_context is not Function.setup_context
     node = _new_node(function, args)
     records = STATE.grad and any(e is not None for e in node._edges)
     before = STATE.grad
@@ -34,7 +35,7 @@ def _run(function: Any, args: tuple[Any, ...], separate: bool) -> Any:
         set_grad(before)
     outputs = made if isinstance(made, tuple) else (made,)
     wrapped = _finish(node, args, outputs, records)
-    return wrapped if isinstance(made, tuple) else wrapped[0]
+    return (wrapped if isinstance(made, tuple) else wrapped[0]), node
 
 
 def _new_node(function: Any, args: tuple[Any, ...]) -> FunctionNode:
@@ -240,7 +241,7 @@ class Function(metaclass=FunctionMeta):
                 handled, made = level.custom_function(cls, args)
                 if handled:
                     return made
-        return _run(cls, args, separate)
+        return run_function(cls, args)[0]
 
 
 class InplaceFunction(Function):

@@ -124,7 +124,12 @@ class FunctionNode(FunctionCtx, HandleMethods, OwnNode):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors given to `save_for_backward`; an error once the graph was freed."""
+        """The tensors given to `save_for_backward`; an error once the graph was freed.
+
+        While `jvp` runs: those given to `save_for_forward`.
+        """
+        if self.saved_for_forward is not None:
+            return self.saved_for_forward
         if self._raw is None:
             raise RuntimeError(FREED)
         return tuple([self._open(*kept) for kept in self._raw])

@@ -222,7 +222,8 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 def forward_product(outputs: Tensors, inputs: Tensors, vectors: Tensors, create_graph: bool,
                     strict: bool = False) -> Tensors:
     """The Jacobian of outputs on the tape times vectors of the inputs' shapes."""
-    dummies = tuple([OPERATORS.zeros_like(o).requires_grad_() for o in outputs])
+    # Slopes are linear in the dummies, so any values do; ones lie off the kinks of formulas.
+    dummies = tuple([OPERATORS.ones_like(o).requires_grad_() for o in outputs])
     slopes = _gradients(outputs, inputs, dummies, True)
     pairs = [(s, t) for s, t in zip(slopes, vectors, strict=True)
              if s is not None and s.requires_grad]

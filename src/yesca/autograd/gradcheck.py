@@ -8,10 +8,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS
-from .calls import grad
-from .modes import enable_grad, no_grad
+from . import jacobians
+from .calls import edge_of, grad
+from .engine import Run
+from .jacobians import Pair, as_tuple, wants
+from .modes import enable_grad
 
 
 class GradcheckError(RuntimeError):
@@ -30,16 +32,33 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
     differ by more than `atol + rtol * |numerical|`, an error (or False, without
     `raise_exception`).
 
+    Args:
+        nondet_tol: how far two passes backward may differ.
+        check_undefined_grad: results without a gradient must give none, or zeros.
+        check_grad_dtypes: gradients must have the inputs' dtype.
+        check_batched_grad: `grad(is_grads_batched=True)` must give what single passes give.
+        check_forward_ad: check the tangents of `forward_ad` as well.
+        check_backward_ad: check the gradients.
+        fast_mode: compare the Jacobian times one pair of vectors only.
+
     >>> import yesca as torch
     >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
-    >>> torch.autograd.gradcheck(lambda x: x * x, (x,))
+    >>> torch.autograd.gradcheck(lambda x: x * x, (x,), check_forward_ad=True)
     True
     """
-    if not (check_forward_ad or check_backward_ad):
-        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be "
-                             "True")
+    for wrong, message in (
+            (not (check_forward_ad or check_backward_ad),
+             "Expected at least one of check_forward_ad or check_backward_ad to be True"),
+            (check_batched_grad and not check_backward_ad,
+             "Setting check_batched_grad=True requires check_backward_ad to be True"),
+            (check_batched_forward_grad and not check_forward_ad,
+             "Setting check_batched_forward_grad=True requires check_forward_ad to be True")):
+        if wrong:
+            raise AssertionError(message)
     try:
-        _check(func, _as_tuple(inputs), eps, atol, rtol, nondet_tol, check_undefined_grad)
+        _Check(func, as_tuple(inputs), eps, atol, rtol).run(
+            nondet_tol, check_backward_ad, check_forward_ad, fast_mode, check_batched_grad,
+            check_undefined_grad, check_grad_dtypes)
     except GradcheckError:
         if raise_exception:
             raise
@@ -56,21 +75,29 @@ def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = Non
                   fast_mode: bool = False, masked: bool = False) -> bool:
     """Compare second derivatives of `func` with finite differences of its first derivatives.
 
-    grad_outputs: gradients of the results to begin with; random ones by default.
+    Args:
+        grad_outputs: gradients of the results to begin with; fixed numbers by default.
+        gen_non_contig_grad_outputs: make these numbers lie apart in memory.
+        check_fwd_over_rev: differentiate the gradient by `forward_ad`.
+        check_rev_over_rev: differentiate the gradient by another pass backward.
     """
-    given = _as_tuple(inputs)
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev "
+                             "to be True")
+    given = as_tuple(inputs)
     count = len(given)
     if grad_outputs is None:
         outputs = _differentiable(func(*given))
-        chosen = tuple([_random_like(o).requires_grad_() for o in outputs])
+        chosen = tuple([jacobians.numbers_like(o, apart=gen_non_contig_grad_outputs)
+                        .requires_grad_() for o in outputs])
     else:
-        chosen = _as_tuple(grad_outputs)
+        chosen = as_tuple(grad_outputs)
 
     def first(*values: Any) -> tuple[Any, ...]:
         xs, gs = values[:count], values[count:]
         with enable_grad():
-            xs = tuple([OPERATORS.alias(x) if _wants(x) else x for x in xs])
-        sources = [x for x in xs if _wants(x)]
+            xs = tuple([OPERATORS.alias(x) if wants(x) else x for x in xs])
+        sources = [x for x in xs if wants(x)]
         with enable_grad():
             found = grad(_differentiable(func(*xs)), sources, gs, create_graph=True,
                          allow_unused=True)
@@ -78,74 +105,137 @@ def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = Non
 
     return gradcheck(first, (*given, *chosen), eps=eps, atol=atol, rtol=rtol,
                      raise_exception=raise_exception, nondet_tol=nondet_tol,
-                     check_undefined_grad=check_undefined_grad)
-
-
-def _as_tuple(value: Any) -> tuple[Any, ...]:
-    return (value,) if isinstance(value, TensorBase) else tuple(value)
-
-
-def _wants(value: Any) -> bool:
-    return isinstance(value, TensorBase) and value.requires_grad  # type: ignore[attr-defined]
-
-
-def _random_like(tensor: Any) -> Any:
-    """Fixed numbers between -1 and 1: the user's generator stays as it is."""
-    count = max(tensor.numel(), 1)
-    flat = OPERATORS.arange(1, count + 1, dtype=tensor.dtype.to_real())
-    made = OPERATORS.sin(flat * 12.9898) * 0.9
-    if tensor.is_complex():
-        made = OPERATORS.complex(made, OPERATORS.cos(flat * 7.233))
-    return OPERATORS.reshape(made[:tensor.numel()], tuple(tensor.shape))
+                     check_undefined_grad=check_undefined_grad,
+                     check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
+                     check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
+                     fast_mode=fast_mode)
 
 
 def _differentiable(outputs: Any) -> tuple[Any, ...]:
-    return tuple([o for o in _as_tuple(outputs) if o.requires_grad])
+    return tuple([o for o in as_tuple(outputs) if o.requires_grad])
 
 
-def _check(func: Callable[..., Any], inputs: tuple[Any, ...], eps: float, atol: float, rtol: float,
-           nondet_tol: float, undefined: bool) -> None:
-    _check_inputs(inputs)
-    func = _by_parts(func)
-    with enable_grad():
-        all_outputs = _as_tuple(func(*inputs))
-    outputs = [o for o in all_outputs if o.requires_grad]
-    sources = [x for x in inputs if _wants(x)]
-    if not outputs:
-        _check_constant(func, inputs, sources, all_outputs, eps, atol)
-        return
-    places = [k for k, o in enumerate(all_outputs) if o.requires_grad]
-    for j, source in enumerate(sources):
-        numerical = _numerical(func, inputs, source, places, eps)
-        for k, output in enumerate(outputs):
-            analytical = _analytical(output, source, nondet_tol)
-            if not bool(OPERATORS.allclose(analytical, numerical[k], rtol, atol)):
-                raise GradcheckError(
-                    f"Jacobian mismatch for output {places[k]} with respect to input {j},\n"
-                    f"numerical:{numerical[k]}\nanalytical:{analytical}\n")
-    if undefined:
-        _check_undefined(outputs, sources)
+class _Check:
+    """One function at one point, and how close its derivatives must be."""
+
+    def __init__(self, func: Callable[..., Any], inputs: tuple[Any, ...], eps: float, atol: float,
+                 rtol: float) -> None:
+        self.func, self.inputs = jacobians.by_parts(func), inputs
+        self.eps, self.atol, self.rtol = eps, atol, rtol
+        self.sources = [x for x in inputs if wants(x)]
+
+    def run(self, nondet_tol: float, backward: bool, forward: bool, fast: bool, batched: bool,
+            undefined: bool, dtypes: bool) -> None:
+        _check_inputs(self.inputs)
+        with enable_grad():
+            made = as_tuple(self.func(*self.inputs))
+        places = [k for k, o in enumerate(made) if o.requires_grad]
+        if not places:
+            self._constant(len(made))
+            return
+        outputs = [made[k] for k in places]
+        if backward:
+            self._compare(places, fast, "Jacobian mismatch", lambda j, fast: jacobians.backward(
+                outputs, self.sources[j], fast))
+            for source in self.sources:
+                for output in outputs:
+                    self._one(output, source, nondet_tol, dtypes)
+            if batched:
+                self._batched(outputs)
+            if undefined:
+                _check_undefined(outputs, self.sources)
+        if forward:
+            self._compare(
+                places, fast, "Jacobian computed with forward mode mismatch",
+                lambda j, fast: jacobians.forward(self.func, self.inputs, self.sources[j], places,
+                                                  fast))
+
+    def _compare(self, places: list[int], fast: bool, what: str,
+                 analytical: Callable[[int, bool], list[Any]]) -> None:
+        """Per input and output: the derivative and the finite differences."""
+        for j, source in enumerate(self.sources):
+            pairs = self._pairs(j, source, places, fast, analytical)
+            for k, (numerical, found) in zip(places, pairs, strict=True):
+                if self._close(numerical, found):
+                    continue
+                text = (f"{what} for output {k} with respect to input {j},\n"
+                        f"numerical:{numerical}\nanalytical:{found}\n")
+                if fast:
+                    whole = self._pairs(j, source, places, False, analytical)
+                    text += _slowly(*whole[places.index(k)])
+                raise GradcheckError(text)
+
+    def _pairs(self, j: int, source: Any, places: list[int], fast: bool,
+               analytical: Callable[[int, bool], list[Any]]) -> list[Pair]:
+        numerical = jacobians.numerical(self.func, self.inputs, source, places, self.eps, fast)
+        return list(zip(numerical, analytical(j, fast), strict=True))
+
+    def _close(self, numerical: Any, found: Any) -> bool:
+        return bool(OPERATORS.allclose(found, numerical, self.rtol, self.atol))
+
+    def _constant(self, count: int) -> None:
+        for source in self.sources:
+            for one in jacobians.numerical(self.func, self.inputs, source, list(range(count)),
+                                           self.eps, False):
+                if bool(OPERATORS.any(OPERATORS.gt(OPERATORS.abs(one), self.atol))):
+                    raise GradcheckError("Numerical gradient for function expected to be zero")
+
+    def _one(self, output: Any, source: Any, nondet_tol: float, dtypes: bool) -> None:
+        """Two passes backward agree, and give what has the input's shape (and dtype)."""
+        given = jacobians.numbers_like(output)
+        found, again = [grad(output, source, given, retain_graph=True, allow_unused=True)[0]
+                        for _ in range(2)]
+        if found is None:
+            return
+        if tuple(found.shape) != tuple(source.shape) or (dtypes and found.dtype
+                                                         is not source.dtype):
+            raise GradcheckError(
+                "Gradient has dtype mismatch" if dtypes else "Analytical gradient has incorrect "
+                f"size: expected {tuple(source.shape)} of {source.dtype}, got "
+                f"{tuple(found.shape)} of {found.dtype}")
+        if not bool(OPERATORS.allclose(found, again, 0.0, nondet_tol, True)):
+            raise GradcheckError("Backward is not reentrant, i.e., running backward with same "
+                                 "input and grad_output multiple times gives different values, "
+                                 "although analytical gradient matches numerical gradient."
+                                 f"The tolerance for nondeterminism was {nondet_tol}.")
+
+    def _batched(self, outputs: list[Any]) -> None:
+        """One pass with a batch of gradients gives what a pass for each of them gives."""
+        for i, output in enumerate(outputs):
+            rows = [jacobians.numbers_like(output), jacobians.numbers_like(output) * -0.5]
+            whole = grad(output, self.sources, OPERATORS.stack(rows), is_grads_batched=True,
+                         retain_graph=True, allow_unused=True)
+            single = [grad(output, self.sources, row, retain_graph=True, allow_unused=True)
+                      for row in rows]
+            for j, (found, *parts) in enumerate(zip(whole, *single, strict=True)):
+                if found is None:
+                    continue
+                wanted = OPERATORS.stack(parts)
+                if not self._close(wanted, found):
+                    raise GradcheckError(
+                        f"For output {i} and input {j}: the batched gradient differs from single "
+                        f"ones.\nExpected:\n{wanted}\nGot:\n{found}")
 
 
-def _by_parts(func: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with complex results as pairs of real ones, checked one by one."""
-    def parts(*values: Any) -> tuple[Any, ...]:
-        return tuple([OPERATORS.view_as_real(OPERATORS.resolve_conj(o)) if o.is_complex() else o
-                      for o in _as_tuple(func(*values))])
-
-    return parts
+def _slowly(numerical: Any, analytical: Any) -> str:
+    difference = OPERATORS.abs(OPERATORS.sub(numerical, analytical))
+    largest = OPERATORS.max(difference).item() if difference.numel() else 0.0
+    return ("\nThe above quantities relating the numerical and analytical jacobians are computed "
+            "in fast mode: they are products with one pair of vectors. The jacobians "
+            f"themselves:\n\nNumerical:\n {numerical}\nAnalytical:\n{analytical}\n\n"
+            f"The max per-element difference (slow mode) is: {largest}.\n")
 
 
 def _check_inputs(inputs: Sequence[Any]) -> None:
     found = False
     for k, x in enumerate(inputs):
-        if not _wants(x):
+        if not wants(x):
             continue
         found = True
         if x._spec.dtype.name not in ("float64", "complex128"):
             warnings.warn(f"Input #{k} requires gradient and is not a double precision floating "
                           "point or complex. This check will likely fail if all the inputs are "
-                          "not of double precision floating point or complex. ", stacklevel=4)
+                          "not of double precision floating point or complex. ", stacklevel=5)
         if x._spec.numel and any(s == 0 and n > 1
                                  for s, n in zip(x._spec.strides, x._spec.shape, strict=True)):
             raise RuntimeError(
@@ -158,94 +248,25 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
                          "none of them have requires_grad=True.")
 
 
-def _check_constant(func: Callable[..., Any], inputs: tuple[Any, ...], sources: list[Any],
-                    outputs: tuple[Any, ...], eps: float, atol: float) -> None:
-    for source in sources:
-        for one in _numerical(func, inputs, source, list(range(len(outputs))), eps):
-            if bool(OPERATORS.any(OPERATORS.gt(OPERATORS.abs(one), atol))):
-                raise GradcheckError("Numerical gradient for function expected to be zero")
-
-
-def _numerical(func: Callable[..., Any], inputs: tuple[Any, ...], source: Any, places: list[int],
-               eps: float) -> list[Any]:
-    """Per output: central differences, of shape (elements of source, elements of output).
-
-    The input itself is moved and put back, one element at a time.
-    """
-    columns: list[list[Any]] = [[] for _ in places]
-    flat = source.data  # a version counter of its own: what the tape keeps stays valid
-    with no_grad():
-        for j in range(source.numel()):
-            steps = (eps, eps * 1j) if source.is_complex() else (eps,)
-            parts = [_difference(func, inputs, flat, j, step, places) for step in steps]
-            for k in range(len(places)):
-                one = parts[0][k]
-                if len(parts) == 2:  # the gradient of a real function: d/dx + i d/dy
-                    one = one + parts[1][k] * 1j
-                columns[k].append(one)
-    outputs = _as_tuple(func(*inputs)) if not source.numel() else ()
-    return [OPERATORS.stack(c) if c else OPERATORS.zeros((0, outputs[k].numel()),
-                                                         dtype=source.dtype)
-            for c, k in zip(columns, places, strict=True)]
-
-
-def _difference(func: Callable[..., Any], inputs: tuple[Any, ...], source: Any, j: int,
-                step: Any, places: list[int]) -> list[Any]:
-    index = _unravel(j, tuple(source.shape))
-    before = source[index].item()
-    ends = []
-    try:
-        for value in (before + step, before - step):
-            source[index] = value
-            made = _as_tuple(func(*inputs))
-            ends.append([OPERATORS.clone(made[k]).detach().reshape(-1) for k in places])
-    finally:
-        source[index] = before
-    return [(up - down) / (2 * abs(step)) for up, down in zip(*ends, strict=True)]
-
-
-def _unravel(j: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    index = []
-    for size in reversed(shape):
-        j, at = divmod(j, size)
-        index.append(at)
-    return tuple(reversed(index))
-
-
-def _analytical(output: Any, source: Any, nondet_tol: float) -> Any:
-    """The Jacobian by the tape, of shape (elements of source, elements of output)."""
-    columns = []
-    flat = OPERATORS.reshape(output, (-1,))
-    for j in range(output.numel()):
-        one = OPERATORS.zeros_like(flat.detach())
-        one[j] = 1
-        found, again = [grad(flat, source, one, retain_graph=True, allow_unused=True)[0]
-                        for _ in range(2)]
-        if found is None:
-            found = again = OPERATORS.zeros_like(source.detach())
-        if found.dtype is not source.dtype or tuple(found.shape) != tuple(source.shape):
-            raise GradcheckError(
-                "grad is incorrect size or type: "
-                f"expected {tuple(source.shape)} of {source.dtype}, got {tuple(found.shape)} of "
-                f"{found.dtype}")
-        if not bool(OPERATORS.allclose(found, again, 0.0, nondet_tol, True)):
-            raise GradcheckError("Backward is not reentrant, i.e., running backward with same "
-                                 "input and grad_output multiple times gives different values, "
-                                 "although analytical gradient matches numerical gradient. The "
-                                 f"tolerance for nondeterminism was {nondet_tol}.")
-        columns.append(OPERATORS.reshape(found, (-1,)))
-    if not columns:
-        return OPERATORS.zeros((source.numel(), 0), dtype=source.dtype)
-    return OPERATORS.stack(columns, 1)
-
-
 def _check_undefined(outputs: list[Any], sources: list[Any]) -> None:
-    """Gradients of zero must give zero (or no) gradients."""
-    found = grad(outputs, sources, [OPERATORS.zeros_like(o.detach()) for o in outputs],
-                 retain_graph=True, allow_unused=True)
-    for one in found:
-        if one is not None and bool(OPERATORS.any(OPERATORS.ne(one, 0))):
-            raise GradcheckError("backward not multiplied by grad_output")
+    """Results that got no gradient must pass on none, or zeros: all of them, or one alone."""
+    edges = [edge_of(o) for o in outputs]
+    targets: dict[Any, list[int]] = {}
+    for k, source in enumerate(sources):
+        targets.setdefault(edge_of(source), []).append(k)
+    for without in [range(len(outputs)), *([k] for k in range(len(outputs)) if len(outputs) > 1)]:
+        given = [None if k in without else OPERATORS.zeros_like(o.detach())
+                 for k, o in enumerate(outputs)]
+        run = Run(True, False, targets, False)
+        try:
+            run.start(edges, given)
+        except RuntimeError as error:
+            raise GradcheckError(
+                "Expected backward function to handle undefined output grads: a gradient that it "
+                "is given may be None") from error
+        for one in run.found.values():
+            if one is not None and bool(OPERATORS.any(OPERATORS.ne(one, 0))):
+                raise GradcheckError("backward not multiplied by grad_output")
 
 
 class _Callable(types.ModuleType):

@@ -46,12 +46,13 @@ class _Switch:
         return type(self)()
 
     def __call__(self, function: Callable[..., Any]) -> Any:
-        return _decorate(self.clone, function)
+        return decorated(self.clone, function)
 
 
-def _decorate(make: Callable[[], Any], function: Any) -> Any:
+def decorated(make: Callable[[], Any], function: Any) -> Any:
+    """A function, generator function or class that runs inside `make()`."""
     if inspect.isclass(function):
-        function.__init__ = _decorate(make, function.__init__)
+        function.__init__ = decorated(make, function.__init__)
         return function
     if inspect.isgeneratorfunction(function):
         return _decorate_generator(make, function)

@@ -24,6 +24,15 @@ class Packed(Saved):
     __slots__ = ("value", "unpack")
 
 
+class Accompanied(Packed):
+    """A saved value whose tensor had a tangent at a level of forward mode."""
+
+    __slots__ = ("level", "tangent")
+
+    def __init__(self, inner: Saved, level: Any, tangent: Any) -> None:
+        self.value, self.level, self.tangent = inner, level, tangent
+
+
 def save(tensor: Any) -> Saved:
     """Keep a tensor's memory and version."""
     if tensor._counter is None:
@@ -64,6 +73,10 @@ def _pack(tensor: Any, pack: Callable[[Any], Any], unpack: Callable[[Any], Any])
 
 def reopen(kept: Saved, node: Any, edge: Any, port: int) -> Any:
     """A tensor, off the tape, over what was kept; refuses memory that was written since."""
+    if isinstance(kept, Accompanied):
+        made = reopen(kept.value, node, edge, port)
+        kept.level.attach(made, kept.tangent)
+        return made
     if isinstance(kept, Packed):
         made = kept.unpack(kept.value)
         if not isinstance(made, TensorBase):

@@ -176,6 +176,8 @@ def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
     if STATE.grad and any(t._requires_grad for t in (*tensors, *outs)):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic "
                            "differentiation, but one of the arguments requires grad.")
+    for level in STATE.levels:
+        level.refuse_out(name, [*tensors, *outs])
     before, lower = STATE.grad, STATE.autocast
     set_grad(False)
     if lower is not None:  # as in PyTorch: who names the result's memory names its dtype

@@ -19,6 +19,7 @@ class Level:
     """The base of all levels: hands everything on."""
 
     is_batch = False
+    transforms = False  # sees the operators of public functions, and those of a pass backward
     draws_apart = False  # a batch whose examples get random numbers of their own
 
     def call(self, record: Record, values: tuple[Any, ...], target: Any) -> Any:
@@ -35,6 +36,16 @@ class Level:
     def custom_function(self, function: Any, args: tuple[Any, ...]) -> tuple[bool, Any]:
         """(whether the level has run a custom Function, its results)."""
         return False, None
+
+    def tangent(self, tensor: Any) -> Any:
+        """A tensor's tangent at this level, or None."""
+        return None
+
+    def became(self, target: Any, made: Any) -> None:
+        """Told that an in-place view has made the target what `made` is."""
+
+    def refuse_out(self, name: str, tensors: list[Any]) -> None:
+        """Asked before results go into tensors of the caller's (`out=`): may refuse."""
 
     def drawing(self) -> None:
         """Asked before random numbers are drawn: may refuse."""

@@ -217,7 +217,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     """A public function that is no record, with the protocol and the modes before it."""
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
-        if STATE.levels and not STATE.levels[-1].is_batch:
+        if STATE.levels and not STATE.levels[-1].transforms:
             level = STATE.levels.pop()
             try:
                 return level.function(public, args, kwargs)

@@ -8,6 +8,7 @@ from ..base.naming import public_module
 from ..core import dtypes
 from ..core.dtypes import DType, number_category
 from ..core.tensor_base import TensorBase
+from .state import STATE
 
 
 def _tensor(name: str, value: Any, shown: str = "input", position: int = 1) -> Any:
@@ -110,10 +111,17 @@ def result_type(tensor1: Any, tensor2: Any) -> DType:
                           [number_category(v) for v in both if not isinstance(v, TensorBase)])
 
 
+def has_derivative(*tensors: Any) -> bool:
+    """Whether the tape or a tangent of forward mode follows one of these tensors."""
+    return any(t.requires_grad or any(level.tangent(t) is not None for level in STATE.levels)
+               for t in tensors)
+
+
 FUNCTIONS = {
     f.__name__: f for f in (
         is_floating_point, is_complex, is_signed, is_conj, is_neg, is_inference, is_nonzero,
-        is_same_size, numel, get_device, detach, detach_, resize_as_, as_strided_, result_type)
+        is_same_size, numel, get_device, detach, detach_, resize_as_, as_strided_, result_type,
+        has_derivative)
 }
 for _function in FUNCTIONS.values():
     _function.__module__ = public_module("torch")

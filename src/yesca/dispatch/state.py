@@ -22,6 +22,7 @@ class _State(threading.local):
         self.run: Any = None  # the backward pass in progress
         self.evaluating: Any = None  # under anomaly mode: the node whose derivative runs
         self.levels: list[Any] = []
+        self.forward: Any = None  # the level of `autograd.forward_ad` that is open
         self.subclasses = True  # whether subclasses of tensors take functions over
         self.recorder: Any = None
         self.last_plan: Any = None  # of the call that ran last: what the builtin path learns from

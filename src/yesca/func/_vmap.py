@@ -20,7 +20,7 @@ from ._batched import batched, lowered, refreshed
 class VmapLevel(Level):
     """A batch level: hands each operator call on with the batch as one dimension more."""
 
-    is_batch = True
+    is_batch = transforms = True
 
     def __init__(self, size: int, randomness: str) -> None:
         self.size, self.randomness = size, randomness

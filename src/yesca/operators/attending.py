@@ -315,7 +315,7 @@ rows("attention_slopes(Tensor grad, Tensor query, Tensor key, Tensor value, Tens
 def _attention_back(ops: Any, grads: Any, query: Any, key: Any, value: Any, mask: Any,
                     result0: Any, result1: Any, causal: bool, scale: float) -> Any:
     grad = grads[0]
-    if any(t.requires_grad for t in (grad, query, key, value)):
+    if ops.has_derivative(grad, query, key, value):
         return _differentiable(ops, grad, query, key, value, mask, causal, scale)
     made = ops.attention_slopes(grad, query, key, value, mask, result0, result1, causal, scale)
     return tuple(ops.sum_to_size(g, tuple(t.shape))
@@ -447,7 +447,7 @@ def _attend(ops: Any, query: Any, key: Any, value: Any, mask: Any, dropout_p: fl
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     if mask is not None:
         ops.expand(mask, (*batch, query.shape[-2], key.shape[-2]))
-    if dropout_p or (mask is not None and mask.requires_grad):
+    if dropout_p or (mask is not None and ops.has_derivative(mask)):
         weights = _weights(ops, query, key, mask, causal, float(scale))
         if dropout_p:
             weights = ops.dropout(weights, dropout_p, True)

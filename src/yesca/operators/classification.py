@@ -368,7 +368,7 @@ def _public(ops: Any, input: Any, target: Any, weight: Any, ignore_index: int, r
         return _with_probabilities(ops, input, target, weight, ignore_index, reduction,
                                    label_smoothing)
     _refuse_gradient(weight)
-    keep = input.requires_grad
+    keep = ops.has_derivative(input)
     return ops.cross_entropy_labels(input, target, weight, ignore_index, reduction,
                                     label_smoothing, keep)[0]
 
@@ -386,7 +386,7 @@ def _with_probabilities(ops: Any, input: Any, target: Any, weight: Any, ignore_i
             "cross_entropy: weight tensor should be defined either for all "
             f"{classes} classes or no classes but got weight tensor of shape: "
             f"{list(weight.shape)}")
-    keep = input.requires_grad or target.requires_grad
+    keep = ops.has_derivative(input, target)
     return ops.cross_entropy_probabilities(input, target, weight, reduction, label_smoothing,
                                            keep)[0]
 

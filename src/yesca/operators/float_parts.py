@@ -59,7 +59,7 @@ def _nextafter(ops: Any, self: Any, other: Any) -> Any:
     mine, theirs = (ops.view(ops.to_dtype(v.detach(), dtype) if v.dtype is not dtype
                              else v.detach(), (bits,)) for v in (self, other))
     made = ops.view(ops.next_bits(mine, theirs, infinity), (dtype,))
-    if self.requires_grad or other.requires_grad:
+    if ops.has_derivative(self, other):
         return ops.stepped(self, other, made)
     return made
 

@@ -264,7 +264,7 @@ rows("cdist_slopes(Tensor grad, Tensor x1, Tensor x2, Tensor result, any norm) -
 
 
 def _first_back(ops: Any, grad: Any, x1: Any, x2: Any, result: Any, norm: float) -> Any:
-    linked = grad.requires_grad or x1.requires_grad or x2.requires_grad
+    linked = ops.has_derivative(grad, x1, x2)
     if not linked:
         made = ops.cdist_slopes(grad, x1, x2, result, norm)
         return ops.sum_to_size(made, tuple(x1.shape))

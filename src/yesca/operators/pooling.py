@@ -220,7 +220,7 @@ def _public_max(rank: int, indices: bool) -> Any:
             name, "stride", stride, rank)
         made = ops.max_pool(self, kernel, steps, spans.numbers(name, "padding", padding, rank),
                             spans.numbers(name, "dilation", dilation, rank), bool(ceil_mode),
-                            indices or self.requires_grad)
+                            indices or ops.has_derivative(self))
         return made if indices else made[0]
     return body
 
