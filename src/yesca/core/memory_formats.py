@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .layouts import MemoryFormat, channels_last, channels_last_3d, contiguous_format
@@ -88,6 +89,12 @@ def following(base: Spec, shape: tuple[int, ...] | None = None) -> tuple[int, ..
     return strides_in(tuple(base.shape) if shape is None else shape, suggested(base).name)
 
 
+def common(specs: Sequence[Spec]) -> MemoryFormat:
+    """The format that all of them suggest, else the plain one."""
+    first = suggested(specs[0])
+    return first if all(suggested(s) is first for s in specs[1:]) else contiguous_format
+
+
 def kept(base: Spec) -> tuple[int, ...]:
     """Strides of a copy: a dense tensor's own, else dense ones in the same order."""
     if base.dense:
@@ -124,5 +131,5 @@ def pointwise(specs: list[Spec], shape: tuple[int, ...], numbers: bool = False
     return sorted_strides([expand_strides(s.shape, s.strides, shape) for s in specs], shape)
 
 
-__all__ = ["columns_first", "following", "is_in", "kept", "pointwise", "row_major", "strides_for",
-           "strides_in", "suggested"]
+__all__ = ["columns_first", "common", "following", "is_in", "kept", "pointwise", "row_major",
+           "strides_for", "strides_in", "suggested"]

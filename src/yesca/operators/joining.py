@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import views as algebra
+from ..core.memory_formats import common, strides_in
 from ..core.spec import spec
 from ..loops.ir import cast
 from .kinds import composite, rows
@@ -33,21 +34,14 @@ def _cat(p: Any, tensors: Any, dim: int) -> None:
     d = algebra.wrap_dim(dim, first.ndim)
     total = sum(_matched(first, t.spec, k, d) for k, t in real)
     shape = (*first.shape[:d], total, *first.shape[d + 1:])
-    out = p.result(spec(dtype, shape, _joined_strides([t.spec for _, t in real], shape),
-                        p.device))
+    form = common([t.spec for t in tensors])
+    out = p.result(spec(dtype, shape, strides_in(shape, form.name), p.device))
     start = 0
     for _, t in real:
         size = t.spec.shape[d]
         part = out.seen(algebra.slice_(out.spec, d, start, start + size, 1))
         p.flat(lambda x: cast(x, dtype), [t], [part])
         start += size
-
-
-def _joined_strides(specs: list[Any], shape: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Inputs that all lie in channels-last order give a result in that order."""
-    if len(shape) in (4, 5) and all(s.dense and not s.contiguous for s in specs):
-        return algebra.dense_order(specs[:1], shape)
-    return None
 
 
 def _matched(first: Any, other: Any, position: int, d: int) -> int:
@@ -111,9 +105,20 @@ def _stack(p: Any, tensors: Any, dim: int) -> None:
                                f"entry {k}")
     dtype = p.promote(tensors, [])
     shape = (*first.shape[:d], len(tensors), *first.shape[d:])
-    out = p.result(spec(dtype, shape, None, p.device))
+    out = p.result(spec(dtype, shape, _stacked_strides(tensors, first.shape, d), p.device))
     for k, t in enumerate(tensors):
         p.flat(lambda x: cast(x, dtype), [t], [out.seen(algebra.select(out.spec, d, k))])
+
+
+def _stacked_strides(tensors: Any, shape: tuple[int, ...], d: int) -> tuple[int, ...]:
+    """Those of the tensors joined along the dimension (or a new last one), which is then split."""
+    count = len(tensors)
+    if d == len(shape):
+        made = common([spec(t.spec.dtype, *algebra.unsqueeze(t.spec, d)[:2]) for t in tensors])
+        return strides_in((*shape, count), made.name)
+    whole = (*shape[:d], count * shape[d], *shape[d + 1:])
+    steps = strides_in(whole, common([t.spec for t in tensors]).name)
+    return (*steps[:d], steps[d] * shape[d], *steps[d:])
 
 
 def _stack_back(ops: Any, grad: Any, tensors_spec: Any, needs: Any, dim: int) -> Any:
