@@ -1,11 +1,60 @@
-"""What several rooms of the tests share. Warnings are errors everywhere (pyproject.toml)."""
+"""What several rooms of the tests share. Warnings are errors everywhere (pyproject.toml).
+
+    pytest tests/operators --tenth 3              # a tenth of the tests, and all smoke tests
+    pytest tests/operators --most-kernels 3000    # fails where more kernels are compiled
+"""
 
 import os
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("yesca")
+    group.addoption("--tenth", type=int, choices=range(10), metavar="0-9",
+                    help="run the smoke tests and this tenth of the others")
+    group.addoption("--most-kernels", type=int, metavar="N",
+                    help="fail if this process compiles more than N kernels (needs an empty cache)")
+
+
+def tenth_of(name):
+    """Which tenth a test belongs to: the same in every process, whatever else is collected."""
+    return zlib.crc32(name.encode()) % 10
+
+
+def pytest_collection_modifyitems(config, items):
+    tenth = config.getoption("tenth")
+    if tenth is None:
+        return
+    chosen = [item for item in items
+              if tenth_of(item.nodeid) == tenth or item.get_closest_marker("smoke")]
+    kept = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = chosen
+
+
+def pytest_sessionfinish(session, exitstatus):
+    most = session.config.getoption("most_kernels")
+    if most is not None and exitstatus == 0 and compiled() > most:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter):
+    most = terminalreporter.config.getoption("most_kernels")
+    if most is not None:
+        sign = "more than" if compiled() > most else "within"
+        terminalreporter.write_line(f"{compiled()} kernels compiled, {sign} the limit of {most}")
+
+
+def compiled():
+    """How many kernels this process has compiled, those found in the cache left out."""
+    from yesca.runtime import machine
+
+    return machine.counters.compiles
 
 
 def environment(**changes):

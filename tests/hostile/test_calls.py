@@ -90,8 +90,6 @@ def test_threads_that_learn_at_once_learn_their_own_plans():
 def test_the_table_of_plans_starts_anew_when_it_is_full(monkeypatch):
     monkeypatch.setattr(fast, "LIMIT", 8)
     x = torch.ones(70, requires_grad=True)
-    if fast.FAST is None:
-        pytest.skip("the builtin path is off")
     kept = []
     for n in range(1, 60):
         made = x[:n] * float(n)
@@ -100,7 +98,8 @@ def test_the_table_of_plans_starts_anew_when_it_is_full(monkeypatch):
         assert total.item() == n * n and made.sum().item() == n * n
     kept[-1][2].backward()
     assert x.grad.sum().item() == 59 * 59
-    assert fast.FAST.entries <= 8 and len(fast.FAST.retired) <= 1
+    builtin = fast.FAST
+    assert builtin is None or builtin.entries <= 8 and len(builtin.retired) <= 1
 
 
 def test_specs_outlive_their_table(monkeypatch):

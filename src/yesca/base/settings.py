@@ -186,7 +186,7 @@ NUM_THREADS: Variable[int | None] = Variable(
 )
 PORTABLE: Variable[bool] = Variable(
     "YESCA_PORTABLE", flag, False,
-    "1: the eager path in Python only, without builtins made of machine code",
+    "1: the eager path in Python only, and a thread pool that asks for nothing but pthreads",
 )
 CPU: Variable[str] = Variable(
     "YESCA_CPU", str, "",

@@ -18,6 +18,7 @@ import signal
 import sys
 from types import SimpleNamespace
 
+from ...base import settings
 from ...targets.native import (
     Unit, address_of, atomic_add_i32, atomic_add_i64, atomic_cas_i32, atomic_cas_u64,
     atomic_load_i32, atomic_load_i64, atomic_load_ptr, atomic_load_u64, atomic_store_i32,
@@ -44,7 +45,7 @@ Worker = SimpleNamespace(POOL=0, INDEX=8, SEEN=16, NBYTES=64)
 _MOST_GROUPS = 65535  # 16 bits of the ticket
 _STACK_BYTES = 8 << 20
 _SET_MASK = int(signal.SIG_SETMASK)
-_KNOWS_CPUS = sys.platform == "linux"
+_KNOWS_CPUS = sys.platform == "linux" and not settings.PORTABLE.get()
 _MASK_BYTES = 128  # glibc's cpu_set_t: 1024 CPUs
 
 _allocate = external("posix_memalign", [ptr, u64, u64], i32)

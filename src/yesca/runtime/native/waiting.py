@@ -1,4 +1,6 @@
-"""Sleeping until a 32-bit word changes: a futex on Linux, elsewhere a mutex and a condition.
+"""Sleeping until a 32-bit word changes: a futex on Linux, else a mutex and a condition.
+
+Else: on other systems, and with YESCA_PORTABLE=1.
 
 `cell` is CELL_BYTES of memory beside the word, used by the portable way only. A waker changes the
 word first and calls `wake` afterwards; a sleeper gives the value it has seen. Wake-ups without a
@@ -8,13 +10,14 @@ change happen, so sleepers look again.
 import platform
 import sys
 
+from ...base import settings
 from ...targets.native import (
     Unit, atomic_load_i32, external, i32, i64, ptr, void,
 )  # fmt: skip
 
 _CALL_NUMBERS = {"x86_64": 202, "amd64": 202, "aarch64": 98, "arm64": 98}
 _FUTEX_CALL = _CALL_NUMBERS.get(platform.machine().lower(), 0)
-FUTEX = sys.platform == "linux" and _FUTEX_CALL > 0
+FUTEX = sys.platform == "linux" and _FUTEX_CALL > 0 and not settings.PORTABLE.get()
 _WAIT_PRIVATE, _WAKE_PRIVATE = 128, 129
 
 # pthread_mutex_t and pthread_cond_t need at most 64 bytes each on the systems we know.

@@ -1,0 +1,35 @@
+"""The options of the tests' own: tenths of the tests, and a limit on compiled kernels."""
+
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+
+
+def names(output):
+    return {line for line in output.splitlines() if "::" in line}
+
+
+def test_tenths_are_a_partition_and_all_hold_the_smoke_tests(run_python):
+    def collected(*options):
+        found = run_python("-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider",
+                           TESTS / "operators" / "test_values.py", *options)
+        assert found.returncode == 0, found.stdout
+        return names(found.stdout)
+
+    whole, smoke = collected(), collected("-m", "smoke")
+    first, second = collected("--tenth", "0"), collected("--tenth", "1")
+    assert first & second == smoke and smoke < first < whole
+    assert 0.05 < len(first - smoke) / len(whole) < 0.2
+    assert collected("--tenth", "0") == first
+
+
+@pytest.mark.parametrize(("most", "code"), [(0, 1), (10_000, 0)])
+def test_too_many_kernels_fail_the_run(most, code, run_python, tmp_path):
+    found = run_python("-m", "pytest", "-q", "-p", "no:cacheprovider", "--most-kernels", most,
+                       TESTS / "dispatch" / "test_tensor_numbers.py",
+                       YESCA_CACHE_DIR=str(tmp_path / "kernels"))
+    assert found.returncode == code, found.stdout
+    assert ("within" if code == 0 else "more than") in found.stdout
+    assert "failed" not in found.stdout
