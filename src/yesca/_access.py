@@ -197,8 +197,8 @@ def as_subclass(tensor: Any, cls: type) -> Any:
 
 # ---- hooks and gradients ---------------------------------------------------------------------
 
-def require_gradient(tensor: Any, wanted: bool) -> None:
-    """Set a leaf's flag."""
+def require_gradient(tensor: Any, wanted: bool, kinds: str = "floating point") -> None:
+    """Set a leaf's flag. `kinds`: what the message says of the dtypes."""
     if not tensor.is_leaf:
         if not wanted:
             raise RuntimeError(
@@ -208,7 +208,7 @@ def require_gradient(tensor: Any, wanted: bool) -> None:
         return
     dtype = tensor._spec.dtype
     if wanted and not (dtype.is_floating_point or dtype.is_complex):
-        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        raise RuntimeError(f"only Tensors of {kinds} dtype can require gradients")
     if wanted and tensor._counter is None and not STATE.inference:
         raise RuntimeError("Setting requires_grad=True on inference tensor outside "
                            "InferenceMode is not allowed.")
@@ -286,9 +286,21 @@ def set_data(tensor: Any, value: Any) -> None:
                                       or value._spec.dtype.is_complex):
         raise RuntimeError("data set to a tensor that requires gradients must be floating point "
                            "or complex dtype")
+    if tensor._counter is not None and tensor._requires_grad:
+        tensor._counter.move()
     tensor._storage = value._storage
     tensor._spec = value._spec
     tensor._offset = value._offset
+
+
+def leave_tape(tensor: Any) -> None:
+    """`detach_`: the derivatives that have kept the tensor itself are refused from now on."""
+    extra = tensor._node.extra
+    if extra.detached is None:
+        extra.detached = set()
+    extra.detached.add(tensor._output_nr)
+    if tensor._counter is not None:
+        tensor._counter.move()
 
 
 def deep_copy(tensor: Any, memo: dict[int, Any]) -> Any:

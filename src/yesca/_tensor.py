@@ -17,7 +17,7 @@ from .core.devices import CPU, Device
 from .core.dtypes import FLOATING, DType
 from .core.spec import Size, Spec
 from .core.storage import UntypedStorage
-from .core.tensor_base import Extra, TensorBase, Version
+from .core.tensor_base import MOVED, Extra, TensorBase, Version
 from .core.views import wrap_dim
 from .dispatch import functions, protocol
 from .dispatch.call import OPERATORS
@@ -225,10 +225,15 @@ class Tensor(TensorBase, metaclass=TensorMeta):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        self.requires_grad_(value)
+        if not isinstance(value, bool):
+            raise RuntimeError("requires_grad must be a bool")
+        _access.require_gradient(self, value, "floating point and complex")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Make this leaf collect gradients (or stop it)."""
+        if not isinstance(requires_grad, bool):
+            raise TypeError("requires_grad_(): argument 'requires_grad' (position 1) must be "
+                            f"bool, not {type(requires_grad).__name__}")
         _access.require_gradient(self, requires_grad)
         return self
 
@@ -240,7 +245,7 @@ class Tensor(TensorBase, metaclass=TensorMeta):
     def _version(self) -> int:
         if self._counter is None:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return self._counter.value
+        return self._counter.value % MOVED
 
     @property
     def grad_fn(self) -> GradFn | None:
@@ -328,6 +333,8 @@ class Tensor(TensorBase, metaclass=TensorMeta):
                 "as True, gradients are views of DDP buckets, and hence detach_() cannot be called "
                 "on these gradients. To fix this error, please refer to the "
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
+        if self._node is not None:
+            _access.leave_tape(self)
         self._node, self._output_nr, self._requires_grad = None, 0, False
         return self
 

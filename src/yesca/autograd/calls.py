@@ -66,8 +66,10 @@ def _checked(k: int, grad: Any, spec: Any, batched: bool) -> Any:
                 "as the batch dimension. The sizes of the remaining dimensions are expected to "
                 "match the shape of corresponding output, but a mismatch was detected: "
                 if batched else "Mismatch in shape: ")
-        raise RuntimeError(f"{note}grad_output[{k}] has a shape of {grad._spec.shape} and "
-                           f"output[{k}] has a shape of {spec.shape}.")
+        advice = (" If you only want some tensors in `grad_output` to be considered batched, "
+                  "consider using vmap." if batched else "")
+        raise RuntimeError(f"{note}grad_output[{k}] has a shape of {shape} and "
+                           f"output[{k}] has a shape of {spec.shape}.{advice}")
     if spec.dtype.is_complex != grad._spec.dtype.is_complex:
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same "
@@ -115,10 +117,10 @@ def _targets(wanted: list[Any], accumulate: bool) -> dict[Edge, list[int]]:
     found: dict[Edge, list[int]] = {}
     for k, item in enumerate(wanted):
         if isinstance(item, TensorBase):
-            if not item.requires_grad:  # type: ignore[attr-defined]
-                raise RuntimeError("One of the differentiated Tensors does not require grad")
             if accumulate:
                 item.retain_grad()  # type: ignore[attr-defined]
+            elif not item.requires_grad:  # type: ignore[attr-defined]
+                raise RuntimeError("One of the differentiated Tensors does not require grad")
         found.setdefault(edge_of(item), []).append(k)
     return found
 
@@ -146,10 +148,10 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     roots, wanted = _listed(outputs), _listed(inputs)
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    for k, item in enumerate(wanted):
+    for item in wanted:
         if type(item).__name__ != "GradientEdge" and not isinstance(item, TensorBase):
-            raise TypeError(f"inputs must be Tensors or GradientEdges, but input {k} is of type "
-                            f"{type(item).__name__}")
+            raise RuntimeError("all inputs have to be Tensors or GradientEdges, but got "
+                               f"{type(item).__name__}")
     given = [None] * len(roots) if grad_outputs is None else _listed(grad_outputs)
     grads = _root_gradients(roots, given, is_grads_batched)
     del given, grad_outputs

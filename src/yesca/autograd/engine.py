@@ -231,7 +231,7 @@ class Run:
 
     def leaf(self, tensor: Any, box: list[Any]) -> None:
         """Hooks, then accumulate the box's last gradient into `.grad`, or collect it."""
-        if box[-1] is None:
+        if box[-1] is None or not tensor._requires_grad:
             box.pop()
             return
         extra = tensor._extra

@@ -149,6 +149,8 @@ def rebase(target: Any, node: Node, port: int = 0, position: int = 0) -> None:
     made._view = _place(target, base)
     made._inner, made._position = node, position
     made._extra, node._extra = node._extra, None
+    if base._extra is not None and base._extra.retain and base._node is not None:
+        move_retained(base, made, 0)
     base._node, base._output_nr, base._requires_grad = made, 0, True
     regenerate(target)
 
@@ -167,9 +169,13 @@ def regenerate(tensor: Any) -> None:
     extra = tensor._extra
     base = extra.base
     extra.seen = tensor._counter.value
+    if tensor._storage is not base._storage:
+        return  # one of them looks at other memory now (`x.data = y`)
     dtype = tensor._spec.dtype
     if not base._requires_grad or not (dtype.is_floating_point or dtype.is_complex):
         return
     made = ViewNode((gradient_edge(base),), (base._output_nr,))
     made._view = _place(tensor, base)
+    if extra.retain and tensor._node is not None:
+        move_retained(tensor, made, 0)
     tensor._node, tensor._output_nr, tensor._requires_grad = made, 0, True

@@ -24,10 +24,12 @@ class NodeExtra:
     retained      by result: a weak reference to the tensor whose `.grad` keeps the gradient
     metadata      what users store on the node
     trace         for anomaly mode: the lines of Python that made the node, and its parent node
+    detached      results whose tensors were taken off the tape in place
     handle        a weak reference to the object that `grad_fn` gave
     """
 
-    __slots__ = ("pre_hooks", "hooks", "tensor_hooks", "retained", "metadata", "trace", "handle")
+    __slots__ = ("pre_hooks", "hooks", "tensor_hooks", "retained", "metadata", "trace", "detached",
+                 "handle")
 
     def __init__(self) -> None:
         self.pre_hooks: OrderedDict[int, Any] | None = None
@@ -36,6 +38,7 @@ class NodeExtra:
         self.retained: dict[int, Any] | None = None
         self.metadata: dict[Any, Any] | None = None
         self.trace: tuple[list[str], Any] | None = None
+        self.detached: set[int] | None = None
         self.handle: Any = None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core import registry
 from ..core.node_base import Saved
-from ..core.tensor_base import TensorBase
+from ..core.tensor_base import MOVED, TensorBase
 from ..dispatch.state import STATE, set_grad
 
 FREED = (
@@ -84,7 +84,7 @@ def reopen(kept: Saved, node: Any, edge: Any, port: int) -> Any:
                             f"result of type {type(made).__name__}")
         return made.detach()  # type: ignore[attr-defined]
     if kept.counter is not None and kept.counter.value != kept.version:
-        raise changed(kept.spec, kept.counter.value, kept.version, edge, port)
+        _check_version(kept, edge, port)
     made = registry.wrap(kept.storage, kept.spec, kept.offset)
     made._counter = kept.counter
     return made
@@ -94,11 +94,15 @@ def restore(node: Any, kept: Saved, is_result: bool, position: int, linked: bool
     """A tensor from what was kept; `linked` puts it back into the tape for double backward."""
     edge = node if is_result else node._edges[position]
     port = position if is_result else node._ports[position]
-    if isinstance(edge, TensorBase) and not isinstance(kept, Packed) \
-            and edge._storage is kept.storage and edge._spec is kept.spec:
+    if isinstance(edge, TensorBase) and not isinstance(kept, Packed):
         if kept.counter.value != kept.version:
-            raise changed(kept.spec, kept.counter.value, kept.version, None, 0)
-        return edge
+            _check_version(kept, None, 0)
+        return edge  # also if it looks at other memory now (`x.data = y`)
+    if not is_result and edge is not None and edge._extra is not None \
+            and edge._extra.detached is not None and port in edge._extra.detached:
+        raise RuntimeError("Trying to use a saved tensor that has been detached in-place, i.e. "
+                           "with .detach_().This is not supported, please use out-of-place "
+                           "`.detach()` instead")
     made = reopen(kept, node, edge, port)
     if linked and edge is not None:
         made._requires_grad = True
@@ -106,6 +110,13 @@ def restore(node: Any, kept: Saved, is_result: bool, position: int, linked: bool
             return link(made, edge)
         made._node, made._output_nr = edge, port
     return made
+
+
+def _check_version(kept: Saved, edge: Any, port: int) -> None:
+    """Refuse memory that was written since; that a tensor has moved does not matter by itself."""
+    now, then = kept.counter.value % MOVED, kept.version % MOVED
+    if now != then:
+        raise changed(kept.spec, now, then, edge, port)
 
 
 def link(made: Any, leaf: Any) -> Any:
@@ -132,7 +143,7 @@ def changed(spec: Any, version: int, expected: int, edge: Any, port: int) -> Run
             "gradient. The variable in question was changed in there or anywhere later. Good "
             "luck!" if STATE.anomaly else
             "Hint: enable anomaly detection to find the operation that failed to compute its "
-            "gradient, with torch.autograd.set_detect_anomaly(True).")
+            "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).")
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: [torch.{SCALAR_NAMES[spec.dtype]}Tensor {list(spec.shape)}]{origin} is at "

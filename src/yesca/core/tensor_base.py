@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 
+#: Added to a counter when its tensor left its memory (`x.data = y`) or the tape (`detach_`): what
+#: the tape has kept must then be looked at again. The number below it is what users see.
+MOVED = 1 << 40
+
+
 class Version:
     """A version counter, shared by a tensor, its views and its `detach()`."""
 
@@ -10,6 +15,10 @@ class Version:
 
     def __init__(self, value: int = 0) -> None:
         self.value = value
+
+    def move(self) -> None:
+        """Make what the tape has kept of the tensor be looked at again."""
+        self.value = (self.value + MOVED) % (MOVED << 20)
 
 
 class TensorBase:

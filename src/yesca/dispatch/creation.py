@@ -221,14 +221,16 @@ def is_tensor(obj: Any) -> bool:
 
 
 def scalar_tensor(value: Any, like: Any = None, *, dtype: DType | None = None,
-                  device: Any = None) -> Any:
+                  layout: Any = None, device: Any = None, pin_memory: bool = False,
+                  requires_grad: bool = False) -> Any:
     """A 0-dim tensor of a number; `like` gives the dtype that promotion would."""
     if dtype is None and like is not None:
         category = number_category(value)
         base = like._spec.dtype
         dtype = default_for(category) if category > base.category else base
         device = like._spec.device
-    return full((), value, dtype=dtype or get_default_dtype(), device=device)
+    return full((), value, dtype=dtype or get_default_dtype(), layout=layout, device=device,
+                pin_memory=pin_memory, requires_grad=requires_grad)
 
 
 def tensor_from_storage(storage: UntypedStorage, dtype: DType, storage_offset: int, size: Any,

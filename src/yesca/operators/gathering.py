@@ -297,12 +297,37 @@ def _scatter_back_self(ops: Any, grad: Any, dim: int, index: Any, combine: str) 
     return ops.scatter_fold(grad, dim, index, 0, "")
 
 
+def _scatter_name(plan: Any) -> str:
+    """PyTorch has a node for each of the functions that scatter."""
+    combine, caller = plan.values[-2:]
+    number = plan.operands < 3
+    if caller == "index_fill":
+        return f"IndexFillBackward{int(not number)}"
+    if caller:
+        return "".join(part.capitalize() for part in caller.split("_")) + "Backward0"
+    return "ScatterAddBackward0" if combine == "sum" else f"ScatterBackward{int(number)}"
+
+
 rows("scatter_fold(Tensor self, int dim, Tensor index, Tensor src, str combine, str caller='') "
      "-> Tensor", _scatter, kind="scatter", method=False, inplace=True,
-     node_name="ScatterBackward0",
+     node_name=_scatter_name,
      backward={"self": _scatter_back_self,
-               "src": lambda ops, grad, src_spec, dim, index, combine: _source_grad(
-                   ops, ops.gather(grad, dim, index), index, src_spec)})
+               "src": lambda ops, grad, src_spec, dim, index, combine, caller: _source_grad(
+                   ops, _once(ops, grad, dim, index, caller), index, src_spec)})
+
+
+def _once(ops: Any, grad: Any, dim: int, index: Any, caller: str) -> Any:
+    """The gradient at the index; a place that `index_fill` names twice counts once."""
+    found = ops.gather(grad, dim, index)
+    if caller != "index_fill" or not index.numel() or not index.dim():
+        return found
+    shape = [1] * index.dim()
+    shape[dim] = index.shape[dim]
+    number = ops.expand(ops.reshape(ops.arange(index.shape[dim]), tuple(shape)),
+                        tuple(index.shape))
+    last = ops.scatter_fold(ops.zeros(tuple(grad.shape), dtype=number.dtype), dim, index, number,
+                            "")
+    return ops.select_where(ops.eq(ops.gather(last, dim, index), number), found, 0.0)
 
 
 def _source_grad(ops: Any, made: Any, index: Any, src_spec: Any) -> Any:
