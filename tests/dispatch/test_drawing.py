@@ -271,3 +271,70 @@ def test_rrelu_in_training():
     assert math.isclose(y[2].item(), -3 * second, rel_tol=1e-6)
     y.sum().backward()
     assert math.isclose(x.grad[2].item(), second, rel_tol=1e-6) and x.grad[1].item() == 1.0
+
+
+# ---- distributions whose parameters are tensors ------------------------------------------------
+
+@pytest.mark.parametrize(("call", "kind", "message"), [
+    ("binomial(torch.ones(3), torch.rand(3).double())", RuntimeError,
+     "Found dtype Double but expected Float"),
+    ("binomial(torch.ones(3), torch.tensor([1, 2, 3]))", ValueError,
+     "floating-point dtypes for prob, got: Long"),
+    ("binomial(torch.ones(3).long(), torch.rand(3))", ValueError,
+     "floating-point dtypes for count, got: Long"),
+    ("binomial(torch.ones(3), 0.5)", TypeError, r"argument 'prob' \(position 2\) must be Tensor"),
+    ("binomial(torch.ones(3).half(), torch.ones(3).half())", NotImplementedError,
+     "\"binomial_cpu\" not implemented for 'Half'"),
+    ("_standard_gamma(torch.ones(3).half())", NotImplementedError, "\"gamma_cpu\" not implemented"),
+    ("_sample_dirichlet(torch.ones(3).long())", NotImplementedError, "dirichlet. not implemented"),
+    ("poisson(torch.ones(3).long())", NotImplementedError, "\"poisson_cpu\" not implemented"),
+    ("native_dropout(torch.ones(3), 1.5, True)", RuntimeError, "but got p=-0.5"),
+])  # fmt: skip
+def test_parameters_of_tensors_that_are_refused(call, kind, message):
+    with pytest.raises(kind, match=message):
+        drawn(f"torch.{call}")
+
+
+@pytest.mark.parametrize(("call", "node"), [
+    ("poisson(x)", "PoissonBackward0"), ("bernoulli(x)", "BernoulliBackward0"),
+    ("normal(x, 1.0)", "NormalBackward1"), ("normal(1.0, x)", "NormalBackward2"),
+    ("normal(x, x)", "NormalBackward3")])  # fmt: skip
+def test_gradients_of_parameters_are_zero(call, node):
+    x = torch.full((3,), 0.5, requires_grad=True)
+    made = drawn(f"torch.{call}", x=x)
+    assert made.grad_fn.name() == node
+    made.sum().backward()
+    assert x.grad.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_an_infinite_mean_stays_infinite():
+    x = torch.tensor([math.inf, 0.0], requires_grad=True)
+    assert torch.normal(x, 1.0)[0].item() == math.inf
+
+
+@pytest.mark.parametrize(("call", "name"), [
+    ("binomial(x, x)", "binomial"), ("_sample_dirichlet(x)", "_sample_dirichlet"),
+    ("bernoulli(x, 0.5)", "bernoulli")])  # fmt: skip
+def test_gradients_that_are_refused(call, name):
+    x = torch.full((3,), 0.5, requires_grad=True)
+    made = drawn(f"torch.{call}", x=x)
+    with pytest.raises(RuntimeError, match=f"derivative for aten::{name} is not implemented"):
+        made.sum().backward()
+
+
+def test_binomial_broadcasts_and_takes_a_generator():
+    count, prob = torch.tensor([[10.0], [1000.0]]), torch.tensor([0.0, 0.5, 1.0])
+    made = torch.binomial(count, prob, torch.Generator().manual_seed(1))
+    assert made[:, 0].tolist() == [0, 0] and made[:, 2].tolist() == [10, 1000]
+    assert 400 < made[1, 1].item() < 600
+    same = torch.binomial(count, prob, generator=torch.Generator().manual_seed(1))
+    assert made.tolist() == same.tolist()
+    empty = torch.binomial(count[:0], prob)
+    assert empty.shape == (0, 3) and torch.binomial(count.to("meta"), prob.to("meta")).is_meta
+
+
+def test_a_permutation_fits_its_dtype():
+    with pytest.raises(RuntimeError, match="n cannot be greater than 2049 for Half type"):
+        torch.randperm(2050, dtype=torch.float16)
+    with pytest.raises(NotImplementedError, match="\"randperm\" not implemented for 'UInt16'"):
+        torch.randperm(3, dtype=torch.uint16)

@@ -81,7 +81,11 @@ def expand(base: Spec, sizes: Sequence[int]) -> Strided:
         elif size < 0:
             raise RuntimeError(f"The expanded size of the tensor ({size}) must not be negative")
         target.append(size)
-    return tuple(target), expand_strides(base.shape, base.strides, target), 0
+    strides = list(expand_strides(base.shape, base.strides, target))
+    for k in range(missing - 1, -1, -1):  # a new dimension of size 1 spans what is inside it
+        if target[k] == 1:
+            strides[k] = target[k + 1] * strides[k + 1] if k + 1 < len(target) else 1
+    return tuple(target), tuple(strides), 0
 
 
 def _type_name(base: Spec) -> str:

@@ -12,7 +12,8 @@ from ..base.errors import type_name
 from ..base.naming import public_module
 from ..core.devices import META, resolve
 from ..core.dtypes import (
-    COMPLEX, FLOATING, SCALAR_NAMES, DType, bool_, float32, float64, get_default_dtype, int64,
+    COMPLEX, FLOATING, SCALAR_NAMES, DType, bool_, float16, float32, float64, get_default_dtype,
+    int64, uint16, uint32, uint64,
 )  # fmt: skip
 from ..core.spec import spec
 from ..core.tensor_base import TensorBase
@@ -20,11 +21,12 @@ from ..core.views import broadcast_shapes
 from ..runtime import draws
 from ..runtime.generator import Generator
 from ..runtime.plan import new_storage
-from . import noise
+from . import noise, parametric
 from . import random_fills as fills
 from .call import OPERATORS
 from .creation import empty, empty_like, full_like, make, sizes_of
 from .levels import fresh
+from .parametric import on_tape
 from .state import STATE, set_grad
 
 _MOST_CATEGORIES = 1 << 24
@@ -157,10 +159,14 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | N
 
 
 def _check_permutation(dtype: DType, n: int) -> None:
-    if dtype is bool_ or dtype.category == COMPLEX:
+    if dtype in (bool_, uint16, uint32, uint64) or dtype.category == COMPLEX:
         raise NotImplementedError(f'"randperm" not implemented for \'{SCALAR_NAMES[dtype]}\'')
-    limit = 1 << fills.DIGITS[dtype] if dtype in fills.DIGITS else fills._limits(dtype)[1]
-    if n > 0 and n - 1 > limit and dtype not in fills.DIGITS:
+    if dtype in (float16, float32, float64):
+        most = (1 << fills.DIGITS[dtype]) + 1
+        shown = most if dtype is float16 else f"2^{fills.DIGITS[dtype]}+1"
+        if n > most:
+            raise RuntimeError(f"n cannot be greater than {shown} for {SCALAR_NAMES[dtype]} type.")
+    elif n > 0 and dtype not in fills.DIGITS and n - 1 > fills._limits(dtype)[1]:
         raise RuntimeError(f"value cannot be converted to type {dtype.name}_t without overflow: "
                            f"randperm({n}) needs a wider dtype than {dtype}")
 
@@ -201,15 +207,6 @@ def randint_like(input: Any, *args: Any, low: Any = None, high: Any = None,
 
 # ---- distributions with tensors as parameters ------------------------------------------------
 
-def _constant_of(*parameters: Any) -> Any:
-    """A new tensor to draw into that hangs on its parameters: their gradients are zero."""
-    total: Any = 0
-    for parameter in parameters:
-        if isinstance(parameter, TensorBase) and parameter._requires_grad and STATE.grad:
-            total = OPERATORS.mul(parameter, 0) + total
-    return total
-
-
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None,
            out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
            requires_grad: bool = False, pin_memory: bool = False) -> Any:
@@ -247,7 +244,6 @@ def _check_deviation(std: Any) -> None:
 
 def _scaled(made: Any, mean: Any, std: Any, generator: Any) -> Any:
     """PyTorch's order of operations, so that roundings agree."""
-    tape = _constant_of(mean, std)
     before = STATE.grad
     set_grad(False)
     try:
@@ -257,7 +253,11 @@ def _scaled(made: Any, mean: Any, std: Any, generator: Any) -> Any:
             fills.normal_(made, 0, std, generator=generator).add_(mean)
     finally:
         set_grad(before)
-    return made if isinstance(tape, int) else OPERATORS.add(made, tape.detach() - tape)
+    if not isinstance(std, TensorBase):
+        return on_tape("normal_mean", made, mean)
+    if not isinstance(mean, TensorBase):
+        return on_tape("normal_std", made, std)
+    return on_tape("normal", made, mean, std)
 
 
 def bernoulli(input: Any, p: float | None = None, *, generator: Any = None,
@@ -269,28 +269,9 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None,
     else:
         chosen = empty(tuple(made.shape), dtype=made.dtype, device=made.device)
     fills.bernoulli_(chosen, input if p is None else p, generator=generator)
-    tape = _constant_of(input)
-    if isinstance(tape, int):
+    if out is not None:
         return _finished(chosen, out=out)
-    return OPERATORS.add(chosen, tape.detach() - tape)
-
-
-def poisson(input: Any, generator: Any = None) -> Any:
-    """Poisson distributed counts with the rates that `input` holds, in its dtype."""
-    source = fills.generator_of("poisson", generator)
-    made = input._spec
-    if made.dtype not in fills.DIGITS:
-        raise NotImplementedError(f'"poisson_cpu" not implemented for '
-                                  f"'{SCALAR_NAMES[made.dtype]}'")
-    counts = empty(tuple(made.shape), dtype=float64, device=made.device)
-    if made.numel and made.device is not META:
-        rates = input.detach().to(float64).contiguous()
-        drawn = draws.poisson(source, counts._storage._address, _address(rates), made.numel)
-        if drawn < made.numel:
-            raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    counts = counts.to(made.dtype)
-    tape = _constant_of(input)
-    return counts if isinstance(tape, int) else OPERATORS.add(counts, tape.detach() - tape)
+    return on_tape("bernoulli" if p is None else "bernoulli_p", _finished(chosen), input)
 
 
 def _address(tensor: Any) -> int:
@@ -386,9 +367,10 @@ def _without_replacement(source: Generator, chosen: Any, weights: Any, rows: int
 FUNCTIONS: dict[str, Any] = {
     f.__name__: f for f in (
         rand, randn, randint, randperm, rand_like, randn_like, randint_like, normal, bernoulli,
-        poisson, multinomial)
+        multinomial)
 }
 FUNCTIONS.update(noise.FUNCTIONS)
+FUNCTIONS.update(parametric.FUNCTIONS)
 
 METHODS: dict[str, Any] = {
     **fills.METHODS, "bernoulli": bernoulli, "multinomial": multinomial,

@@ -9,11 +9,11 @@ import math
 from typing import Any
 
 from ..core.devices import META
-from ..core.dtypes import SCALAR_NAMES, float64
+from ..core.dtypes import SCALAR_NAMES, DType, bfloat16, bool_, float32, float64
 from ..runtime import draws
 from . import random_fills as fills
 from .call import OPERATORS
-from .creation import empty, empty_like, make
+from .creation import empty, empty_like, full, make
 from .levels import fresh
 
 FUNCTIONS: dict[str, Any] = {}
@@ -43,7 +43,7 @@ def _dropped(input: Any, p: float, train: bool, inplace: bool, feature: bool,
         return input
     multiply = OPERATORS.mul_ if inplace else OPERATORS.mul
     if p == 1:
-        return multiply(input, 0)
+        return multiply(input, False if input._spec.dtype is bool_ else 0)
     noise = bernoulli_mask(_channels(input) if feature else input, 1 - p)
     if not alpha:
         return multiply(input, OPERATORS.div_(noise, 1 - p))
@@ -73,10 +73,10 @@ def _dropout(name: str, text: str, feature: bool = False, alpha: bool = False) -
 
 
 def _both(name: str, plain: Any, in_place: Any, text: str) -> None:
-    for function, full in ((plain, name), (in_place, name + "_")):
-        function.__name__ = function.__qualname__ = full
+    for function, own in ((plain, name), (in_place, name + "_")):
+        function.__name__ = function.__qualname__ = own
         function.__doc__ = text
-        FUNCTIONS[full] = function
+        FUNCTIONS[own] = function
 
 
 _dropout("dropout", "Zero each element with the chance p, scale the others by 1 / (1 - p).")
@@ -85,30 +85,64 @@ _dropout("alpha_dropout", "Dropout that keeps mean and variance of SELU's output
 _dropout("feature_alpha_dropout", "`alpha_dropout` of whole channels.", feature=True, alpha=True)
 
 
+def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Any, Any]:
+    """Dropout that also gives its mask: (result, bool tensor of what was kept).
+
+    >>> import yesca as torch
+    >>> torch.native_dropout(torch.ones(2), 0.5, False)
+    (tensor([1., 1.]), tensor([True, True]))
+    """
+    if not input._spec.numel:
+        return input, empty_like(input.detach())
+    mask = fresh(empty_like(input.detach(), dtype=bool_))
+    if train is False:
+        return OPERATORS.clone(input), mask.fill_(True)
+    fills.bernoulli_(mask, 1 - p)
+    scale = 0.0 if p == 1 else 1 / (1 - p)
+    # The scale is rounded to the input's dtype before it is used, as in PyTorch.
+    kept = OPERATORS.mul_(OPERATORS.to_dtype(mask, input._spec.dtype), scale)
+    return OPERATORS.mul(input, kept), mask
+
+
+FUNCTIONS["native_dropout"] = native_dropout
+
+
 # ---- rrelu -----------------------------------------------------------------------------------
 
 def _leaky(input: Any, lower: Any, upper: Any, training: bool, inplace: bool,
            generator: Any) -> Any:
     source = fills.generator_of("rrelu", generator)
+    if not inplace:
+        input = input.contiguous()
     if not training:
         name = "leaky_relu_" if inplace else "leaky_relu"
         return getattr(OPERATORS, name)(input, (lower + upper) / 2)
     slopes = _slopes(input, lower, upper, source)
-    return OPERATORS.mul_(input, slopes) if inplace else OPERATORS.mul(slopes, input)
+    own = input._spec.dtype
+    if own is not slopes._spec.dtype:  # bfloat16 is rounded once
+        made = OPERATORS.to_dtype(OPERATORS.mul(OPERATORS.to_dtype(input, float32), slopes), own)
+        return OPERATORS.copy_(input, made) if inplace else made
+    return OPERATORS.mul_(input, slopes) if inplace else OPERATORS.mul(input, slopes)
 
 
 def _slopes(input: Any, lower: float, upper: float, source: Any) -> Any:
     """1 for positive elements, a number of [lower, upper) for each of the others."""
     made = input._spec
-    if made.dtype not in fills.DIGITS:
+    if made.dtype not in (float32, float64, bfloat16):
         raise NotImplementedError('"rrelu_with_noise_out_cpu" not implemented for '
                                   f"'{SCALAR_NAMES[made.dtype]}'")
     slopes = empty(tuple(made.shape), dtype=float64, device=made.device)
     if made.numel and made.device is not META:
         values = input.detach().to(float64).contiguous()
         place = values._storage._address + values._offset * 8
-        draws.slopes(source, slopes._storage._address, place, made.numel, lower, upper)
-    return slopes.to(made.dtype)
+        low, high = (_rounded(b, made.dtype) for b in (lower, upper))
+        draws.slopes(source, slopes._storage._address, place, made.numel, low, high)
+    return slopes if made.dtype is float64 else slopes.to(float32)
+
+
+def _rounded(number: float, dtype: DType) -> float:
+    """A bound in the precision that a dtype is computed in."""
+    return number if dtype is float64 else float(full((), number, dtype=float32).item())
 
 
 def _rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3,

@@ -193,7 +193,7 @@ def exponential_(self: Any, lambd: float = 1, *, generator: Any = None) -> Any:
     rate = number("exponential_", "lambd", 1, lambd)
     source = generator_of("exponential_", generator)
     dtype = self._spec.dtype
-    if dtype not in DIGITS:
+    if dtype not in DIGITS and self._spec.numel:
         raise RuntimeError("Exponential distribution is a continuous probability distribution. "
                            f"dtype must be a floating point but you specified "
                            f"{SCALAR_NAMES[dtype]}")

@@ -47,14 +47,19 @@ def _no_bool(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
     return promoted, promoted
 
 
+#: Operators whose tensors may both be numbers, in functions too.
+_BOTH = ("self", "other")
+
 add = elementwise(
     "add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", _plus, dtype=_sum_rule,
-    takes="bifc", backward={"self": lambda grad: grad, "other": lambda grad, alpha: grad * alpha},
+    takes="bifc", numbers=_BOTH,
+    backward={"self": lambda grad: grad, "other": lambda grad, alpha: grad * alpha},
     doc="self + alpha * other.")
 sub = elementwise(
     "sub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     lambda x, y, alpha: fma(-y, alpha, x), dtype=_no_bool, aliases=("subtract",),
-    takes="bifc", backward={"self": lambda grad: grad, "other": lambda grad, alpha: -grad * alpha},
+    takes="bifc", numbers=_BOTH,
+    backward={"self": lambda grad: grad, "other": lambda grad, alpha: -grad * alpha},
     doc="self - alpha * other.")
 rsub = elementwise(
     "rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
@@ -63,8 +68,8 @@ rsub = elementwise(
     doc="other - alpha * self.")
 mul = elementwise(
     "mul(Tensor self, Tensor other) -> Tensor", lambda x, y: x * y, aliases=("multiply",),
-    takes="bifc", backward={"self": lambda grad, other: grad * other,
-                            "other": lambda grad, self: grad * self},
+    takes="bifc", numbers=_BOTH,
+    backward={"self": lambda grad, other: grad * other, "other": lambda grad, self: grad * self},
     doc="self * other.")
 
 
@@ -122,7 +127,7 @@ def _zero_division(value: int) -> None:
 div = elementwise(
     "div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor", _quotient,
     dtype=_quotient_rule, domain={"other": (0.5, 3.0)}, holds=_whole_by_zero, fail=_zero_division,
-    aliases=("divide", "true_divide"), takes="bifc",
+    aliases=("divide", "true_divide"), takes="bifc", numbers=_BOTH,
     backward={
         "self": lambda grad, other, rounding_mode:
             grad / other if rounding_mode is None else 0,
@@ -140,7 +145,7 @@ def no_derivative(name: str) -> Any:
 
 floor_divide = elementwise(
     "floor_divide(Tensor self, Tensor other) -> Tensor", floor_quotient, takes="if",
-    kernel="div_floor_cpu",
+    numbers=_BOTH, kernel="div_floor_cpu",
     backward=dict.fromkeys(("self", "other"), no_derivative("floor_divide")),
     node_name="NotImplemented",
     domain={"other": (0.5, 3.0)}, holds=_whole_by_zero, fail=_zero_division,
@@ -157,7 +162,7 @@ def floor_remainder(x: Expr, y: Expr) -> Expr:
 
 remainder = elementwise(
     "remainder(Tensor self, Tensor other) -> Tensor", floor_remainder,
-    takes="if", numbers=("self", "other"), domain={"other": (0.7, 3.0)},
+    takes="if", numbers=_BOTH, domain={"other": (0.7, 3.0)},
     holds=_whole_by_zero, fail=_zero_division,
     backward={"self": lambda grad: grad,
               "other": lambda grad, self, other: -grad * floor_quotient(self, other)},

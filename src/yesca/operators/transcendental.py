@@ -173,7 +173,7 @@ def _x_log(function: Any) -> Any:
 
 xlogy = elementwise(
     "xlogy(Tensor self, Tensor other) -> Tensor", _x_log(log), dtype="float",
-    domain={"other": (0.2, 3.0)},
+    numbers=("self", "other"), domain={"other": (0.2, 3.0)},
     backward={"self": lambda grad, self, other: where(
         self.eq(0) & (other <= 0), 0.0, grad * log(other)),
         "other": lambda grad, self, other: grad * self / other},

@@ -24,7 +24,7 @@ class _Draws:
     """The loaded functions, each in a pair: with the GIL for few elements, without it for many."""
 
     def __init__(self) -> None:
-        from .native import categories, distributions, normal, random
+        from .native import categories, distributions, normal, random, rejection
 
         self.uniform = {
             float32: _pair(random.uniform_f32), float64: _pair(random.uniform_f64),
@@ -36,7 +36,9 @@ class _Draws:
         self.integers = _pair(distributions.draw_integers)
         self.chances = _pair(distributions.draw_chances)
         self.permutation = _pair(random.permutation)
-        self.poisson = _pair(distributions.poisson)
+        self.poisson = _pair(rejection.poisson)
+        self.binomial = _pair(rejection.binomial)
+        self.gamma = _pair(rejection.gamma)
         self.slopes = _pair(distributions.slopes)
         self.multinomial = _pair(categories.multinomial)
         self.check = _pair(categories.check)
@@ -128,6 +130,25 @@ def poisson(generator: Generator, address: int, rates: int, count: int) -> int:
     state = generator._ready()
     with generator._lock:
         return int(function(state, address, rates, count))
+
+
+def binomial(generator: Generator, address: int, trials: int, chances: int, count: int) -> None:
+    """float64 numbers of successes for float64 numbers of trials and float64 chances."""
+    function = _draws().binomial[count > _FEW]
+    state = generator._ready()
+    with generator._lock:
+        function(state, address, trials, chances, count)
+
+
+def gamma(generator: Generator, address: int, shapes: int, count: int, single: bool) -> None:
+    """float64 gamma numbers of scale 1 for float64 shapes, none below the least normal number.
+
+    single: the shapes are float32 numbers, widened.
+    """
+    function = _draws().gamma[count > _FEW]
+    state = generator._ready()
+    with generator._lock:
+        function(state, address, shapes, count, single)
 
 
 def slopes(generator: Generator, address: int, values: int, count: int, low: float,

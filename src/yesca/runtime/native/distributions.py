@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 from ...core import dtypes
 from ...targets.native import (
-    Unit, bf16, ceil, external, f16, f32, f64, fabs, floor, fma, i8, i16, i32, i64,
-    load_f64, load_i64, ptr, sqrt, stack, store, store_f64, u64, void,
+    Unit, bf16, ceil, external, f16, f32, f64, fma, i8, i16, i32, i64, load_f64, load_i64, ptr,
+    stack, store, store_f64, u64, void,
 )  # fmt: skip
 from .normal import normals
 from .random import chances_f32, chances_f64, integers, uniform_f64, uniform_of
@@ -22,7 +22,6 @@ _log = external("log", [f64], f64)
 _log1p = external("log1p", [f64], f64)
 _exp = external("exp", [f64], f64)
 _tan = external("tan", [f64], f64)
-_log_gamma = external("lgamma", [f64], f64)
 
 Kind = SimpleNamespace(NORMAL=0, EXPONENTIAL=1, GEOMETRIC=2, LOG_NORMAL=3, CAUCHY=4, BERNOULLI=5)
 _CHUNK = 256
@@ -180,60 +179,6 @@ def draw_chances(state: ptr, code: i64, target: ptr, count: i64, chances: ptr,
         if drawn < run:
             return done
     return done
-
-
-# Poisson.
-
-
-@unit.function
-def _poisson_small(state: ptr, rate: f64) -> f64:
-    """How many uniform numbers can be multiplied until the product is below exp(-rate)."""
-    least = _exp(-rate)
-    product = 1.0
-    count = 0.0
-    while True:
-        product *= uniform_of(state)
-        if product <= least:
-            return count
-        count += 1.0
-
-
-@unit.function
-def _poisson_large(state: ptr, rate: f64) -> f64:
-    """Transformed rejection with a squeeze (Hörmann 1993, algorithm PTRS)."""
-    root, log_rate = sqrt(rate), _log(rate)
-    b = 0.931 + 2.53 * root
-    a = -0.059 + 0.02483 * b
-    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
-    inside = 0.9277 - 3.6224 / (b - 2.0)
-    while True:
-        u = uniform_of(state) - 0.5
-        v = uniform_of(state)
-        rest = 0.5 - fabs(u)
-        count = floor((2.0 * a / rest + b) * u + rate + 0.43)
-        if rest >= 0.07 and v <= inside:
-            return count
-        if count < 0.0 or (rest < 0.013 and v > rest):
-            continue
-        left = _log(v) + _log(inverse_alpha) - _log(a / (rest * rest) + b)
-        if left <= count * log_rate - rate - _log_gamma(count + 1.0):
-            return count
-
-
-@unit.function
-def poisson(state: ptr, target: ptr, rates: ptr, count: i64) -> i64:
-    """float64 counts for float64 rates; returns how many were drawn (it stops at a rate < 0)."""
-    for index in range(count):
-        rate = load_f64(rates, index * 8)
-        if not rate >= 0.0:
-            return index
-        value = 0.0
-        if rate >= 10.0:
-            value = _poisson_large(state, rate)
-        elif rate > 0.0:
-            value = _poisson_small(state, rate)
-        store_f64(target, index * 8, value)
-    return count
 
 
 # Slopes of a randomised leaky ReLU.
