@@ -28,9 +28,10 @@ ENGINE: dict[str, str] = {
     "operators": "base core loops",
     "runtime": "base core loops passes targets operators",
     "dispatch": "base core loops passes targets operators runtime",
-    "autograd": "base core loops passes targets operators runtime dispatch",
-    "tensor": "base core loops passes targets operators runtime dispatch autograd",
-    "graph": "base core loops passes targets operators runtime dispatch autograd tensor",
+    "profiler": "base core loops passes targets operators runtime dispatch",
+    "autograd": "base core loops passes targets operators runtime dispatch profiler",
+    "tensor": "base core loops passes targets operators runtime dispatch profiler autograd",
+    "graph": "base core loops passes targets operators runtime dispatch profiler autograd tensor",
 }
 #: Files beside the rooms that belong to the row of `_tensor.py` and `functional.py`.
 TENSOR_FILES = (

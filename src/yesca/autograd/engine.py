@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
 from ..core.storage import UntypedStorage
 from ..core.tensor_base import TensorBase
+from ..dispatch import observing
 from ..dispatch.call import OPERATORS
 from ..dispatch.state import HOOKED_LEAVES, STATE, set_grad, set_levels
 from .function_node import FunctionNode, fitted
 
 Edge = tuple[Any, int]
+#: What a profile calls the parts of a pass.
+_EVALUATE = "autograd::engine::evaluate_function: "
+_ACCUMULATE = "torch::autograd::AccumulateGrad"
 
 
 def _needed(roots: Sequence[Any], targets: set[Any]) -> set[Any]:
@@ -130,7 +135,9 @@ class Run:
     def loop(self, needed: set[Any] | None) -> None:
         heap, pending, retain, send = self.heap, self.pending, self.retain, self.send
         hollow = self.hollow
-        plain = self.targets is None and not STATE.anomaly
+        observer = observing.current
+        plain = self.targets is None and not STATE.anomaly and observer is None
+        visit = self.visit if observer is None else self.observed_visit
         while heap:
             node = heappop(heap)[1]
             if hollow and self.passes_none(node):
@@ -141,7 +148,7 @@ class Run:
                 if not retain:
                     node.release()
             else:
-                made = self.visit(node, pending.pop(node), needed is None or node in needed)
+                made = visit(node, pending.pop(node), needed is None or node in needed)
             box = [*made]
             del made
             box.reverse()
@@ -175,17 +182,30 @@ class Run:
             return (None,) * len(node._edges)
         if extra is not None and extra.pre_hooks:
             grads = _pre_hooks(extra, grads)
+        apply = node.apply
         if STATE.anomaly:
             from .anomaly_mode import watched
 
-            made = watched(node, grads)
+            apply = partial(watched, node)
+        observer = observing.current
+        if observer is None:
+            made = apply(grads)
         else:
-            made = node.apply(grads)
+            with observer.node(node.name(), node._sequence):
+                made = apply(grads)
         if not self.retain:
             node.release()
         if extra is not None and extra.hooks:
             made = _after(node, extra, made, grads)
         return made
+
+    def observed_visit(self, node: Any, grads: list[Any], needed: bool) -> Sequence[Any]:
+        """`visit` while a profile is on."""
+        observer = observing.current
+        if observer is None:  # switched off by another thread, or by a hook
+            return self.visit(node, grads, needed)
+        with observer.node(f"{_EVALUATE}{node.name()}", node._sequence):
+            return self.visit(node, grads, needed)
 
     def collect(self, node: Any, grads: Sequence[Any]) -> None:
         """Keep what `grad()` was asked for."""
@@ -243,7 +263,12 @@ class Run:
             if wanted:
                 self.collect(tensor, (grad,))
             return
-        accumulate(tensor, box, self.create)
+        observer = observing.current
+        if observer is None:
+            accumulate(tensor, box, self.create)
+        else:
+            with observer.node(_EVALUATE + _ACCUMULATE, -1), observer.node(_ACCUMULATE, -1):
+                accumulate(tensor, box, self.create)
         if extra is not None and extra.after:
             for hook in list(extra.after.values()):
                 if hook(tensor) is not None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.tensor_base import TensorBase
+from ..dispatch import observing
 from ..dispatch.call import OPERATORS
 from ..dispatch.inplace import settle
 from ..dispatch.state import STATE, set_grad
@@ -241,7 +242,11 @@ class Function(metaclass=FunctionMeta):
                 handled, made = level.custom_function(cls, args)
                 if handled:
                     return made
-        return run_function(cls, args)[0]
+        observer = observing.current
+        if observer is None:
+            return run_function(cls, args)[0]
+        with observer.range(cls.__name__, annotation=False):
+            return run_function(cls, args)[0]
 
 
 class InplaceFunction(Function):

@@ -8,6 +8,7 @@ whatever it does not know ends up here.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from ..core import registry
@@ -51,7 +52,13 @@ def _through_levels(record: Record, values: tuple[Any, ...], target: Any) -> Any
         push_level(level)  # the builtin path may have been told meanwhile that there is none
 
 
-def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
+def observe(observer: Any) -> None:
+    """Let an observer see every call that arrives at `run`, or (None) nobody."""
+    global run
+    run = unobserved if observer is None else observer.call
+
+
+def unobserved(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
     """Run below the levels. `target`: the tensor that takes the result, in place."""
     if record.autocast and STATE.autocast is not None and target is None:
         return autocast.run(record, values)
@@ -85,8 +92,8 @@ def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
             scalars.append(value)
             key.append(value.__class__)
         elif type(value).__module__ == "numpy" and value.ndim == 0:
-            return run(record, tuple(_plain(v) if type(v).__module__ == "numpy" else v
-                                     for v in values), target)
+            return unobserved(record, tuple(_plain(v) if type(v).__module__ == "numpy" else v
+                                            for v in values), target)
         else:
             raise _wrong_type(record, position, value)
     frozen = tuple(key)
@@ -98,6 +105,28 @@ def run(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
         record.plans[frozen] = plan
     STATE.last_plan = plan
     return execute(plan, tensors, tuple(scalars), bool(needs) and STATE.grad)
+
+
+def known_plan(record: Record, values: tuple[Any, ...], inplace: bool) -> Plan | None:
+    """The plan of an earlier call with the same key, without settling what it does not know."""
+    key: list[Any] = [inplace]
+    for mode, value in zip(record.modes, values, strict=True):
+        if mode == "X":
+            key.append(_static(value))
+        elif isinstance(value, TensorBase):
+            key.append(value._spec)
+        elif value is None:
+            key.append(None)
+        elif mode == "L" and isinstance(value, (list, tuple)):
+            key.append(len(value))
+            key += [one._spec for one in value if isinstance(one, TensorBase)]
+        else:
+            key.append(value.__class__)
+    return record.plans.get(tuple(key))
+
+
+#: Runs a call below the levels. What imports it by name would miss an observer: `call.run`.
+run: Callable[..., Any] = unobserved
 
 
 def _static(value: Any) -> Any:

@@ -10,6 +10,7 @@ import ctypes
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import get_ident
 from typing import Any
 
 from ..base import settings
@@ -22,6 +23,7 @@ from ..core.tensor_base import Extra, TensorBase, Version
 from ..operators.record import Record
 from ..runtime import builtins, layout, machine, memory, threads, units
 from ..runtime.plan import Plan
+from . import observing
 from .state import STATE, listeners
 
 CAPACITY = 1 << 15
@@ -45,6 +47,7 @@ class _Fast:
     entries: int = 0
     off: bool = False  # every call takes the Python path (refresh() makes a change known)
     recorder: Any = None  # whose tape the builtin writes
+    owner: int = 0  # under an observer: the thread whose flags these are, if nothing else is slow
 
     def __post_init__(self) -> None:
         from ..runtime.native import capture, fastcall, fastkey, fastrun
@@ -109,6 +112,9 @@ class _Fast:
             self.write(self.key.RECORDED_TYPE, 0 if tape is None else id(tape.storage_class))
         if recorder is not None and recorder.running:
             slow = True  # for another thread; this one waits for it in Python
+        if observing.current is not None:
+            self.owner = 0 if slow or recorder is not None else get_ident()
+            slow = True
         self.flags.value = ((1 if state.grad else 0) | (2 if slow else 0)
                             | (0 if recorder is None else 4))
         self.thread.value = 0
@@ -158,6 +164,18 @@ class _Fast:
         for (name, _, twin), n in zip(wanted, numbers, strict=True):
             address = loaded.address(machine.symbol(f"method{n}", key))
             setattr(cls, name, _descriptor(cls, address, name, twin.__doc__))
+
+    def unobserved(self, function: Callable[..., Any], values: tuple[Any, ...]) -> Any:
+        """A builtin function's result, where only the observer stands in the builtin's way."""
+        if self.owner != get_ident():
+            self.refresh()
+            if not self.owner:
+                return function(*values)  # by its twin
+        self.flags.value &= ~2
+        try:
+            return function(*values)
+        finally:
+            self.flags.value |= 2
 
     # ---- plans ---------------------------------------------------------------------------
 
@@ -313,6 +331,11 @@ def next_sequence() -> int:
     """Numbers tape nodes in creation order, for both call paths."""
     _sequence.value += 1
     return _sequence.value
+
+
+def upcoming_sequence() -> int:
+    """The number that the next node will get."""
+    return _sequence.value + 1
 
 
 class _Owner(int):

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..core.spec import spec
 from ..operators.record import Record
+from . import observing
 from .state import STATE, push_level
 
 
@@ -62,6 +63,9 @@ def random_fill(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not STATE.levels:
+            observer = observing.current
+            if observer is not None:
+                return observer.function(function, (self, *args), kwargs)
             return function(self, *args, **kwargs)
         level = STATE.levels.pop()
         try:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..core.tensor_base import TensorBase
+from . import observing
 from .state import STATE, push_level
 
 NO, YES, LIST = 0, 1, 2
@@ -226,6 +227,9 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
         found = participants(args)
         if found:
             return offer(public, found, args, kwargs)
+        observer = observing.current
+        if observer is not None:
+            return observer.function(function, args, kwargs)
         return function(*args, **kwargs)
 
     public.unguarded = function  # type: ignore[attr-defined]

@@ -8,7 +8,8 @@ from typing import Any
 
 from .._tensor import Tensor
 from ..core.views import wrap_dim
-from ..dispatch.call import OPERATORS, call, call_inplace, run
+from ..dispatch import call as calls
+from ..dispatch.call import OPERATORS, call, call_inplace
 from ..dispatch.levels import Level
 from ..dispatch.state import STATE, pop_level, push_level
 from ..operators.record import Record
@@ -30,7 +31,7 @@ class VmapLevel(Level):
     def call(self, record: Record, values: tuple[Any, ...], target: Any) -> Any:
         """Run a record on examples; the level itself is off the stack."""
         if record.composite is not None:
-            return self.inside(lambda: run(record, values, target))
+            return self.inside(lambda: calls.run(record, values, target))
         if not any(self.owns(v) for value in values
                    for v in (value if isinstance(value, (tuple, list)) else (value,))):
             return call(record, values) if target is None else call_inplace(record, values)

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..core import registry
 from ..core.storage import UntypedStorage
-from ..dispatch import state
+from ..dispatch import observing, state
 from ..dispatch.state import STATE
 from ..runtime import memory
 from ..runtime.plan import Plan
@@ -145,7 +145,9 @@ class Recorder:
             node = self.trie.at(self.tape.header[NODE])
             self._mark(True)
             try:
-                failed = self._replay(node, storages)
+                replay = self._replay if observing.current is None else observing.observed(
+                    "Torch-Compiled Region", self._replay)
+                failed = replay(node, storages)
             finally:
                 self._mark(False)
                 self.tape.clear(self.trie.resumed(node).address)

@@ -17,6 +17,7 @@ from .. import functional as ops
 from .._tensor import Tensor
 from ..autograd.modes import enable_grad, set_grad_enabled
 from ..core.dtypes import float32, float64, get_default_dtype
+from ..dispatch import observing
 from ..utils.hooks import RemovableHandle
 
 ParamsT: TypeAlias = (
@@ -169,7 +170,9 @@ class Optimizer:
                 # Hooks see, and may replace, the whole argument list, `self` included.
                 whole, kwargs = _run_pre_hooks(self, step, (self, *args), kwargs)
                 self, *args = whole
-            result = step(self, *args, **kwargs)
+            run = step if observing.current is None else observing.observed(
+                f"Optimizer.step#{type(self).__name__}.step", step)
+            result = run(self, *args, **kwargs)
             if _global_optimizer_post_hooks or self._optimizer_step_post_hooks:
                 tables = (self._optimizer_step_post_hooks, _global_optimizer_post_hooks)
                 for hook in chain.from_iterable(table.values() for table in tables):
@@ -324,6 +327,11 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop all gradients; with `set_to_none=False`, fill them with zeros instead."""
+        run = self._zero_grad if observing.current is None else observing.observed(
+            f"Optimizer.zero_grad#{type(self).__name__}.zero_grad", self._zero_grad)
+        run(set_to_none)
+
+    def _zero_grad(self, set_to_none: bool) -> None:
         if set_to_none:
             for group in self.param_groups:
                 for param in group["params"]:

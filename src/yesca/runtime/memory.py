@@ -110,6 +110,12 @@ def memory_stats() -> dict:
     return _allocator().stats()
 
 
+def allocated_cell() -> ctypes.c_int64:
+    """Where the allocator counts the bytes that are allocated now."""
+    allocator = _allocator()
+    return ctypes.c_int64.from_address(allocator._state + allocator._alloc.State.ALLOCATED)
+
+
 def reset_peak() -> None:
     """Start the peak of `memory_stats` again from what is allocated now."""
     _allocator().reset_peak()

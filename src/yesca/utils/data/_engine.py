@@ -7,6 +7,7 @@ from typing import Any
 from ... import functional as ops
 from ..._tensor import Tensor as Tensor
 from ...core.dtypes import float64, int64
+from ...dispatch import observing as observing
 from ...runtime.generator import Generator as Generator
 from ...runtime.generator import default_generator as default_generator
 

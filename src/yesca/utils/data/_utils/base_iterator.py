@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from .. import _engine
+from .._engine import observing
 from .worker import _DatasetKind
 
 
@@ -49,7 +50,9 @@ class _BaseDataLoaderIter:
         raise NotImplementedError
 
     def __next__(self) -> Any:
-        data = self._next_data()
+        fetch = self._next_data if observing.current is None else observing.observed(
+            f"enumerate(DataLoader)#{type(self).__name__}.__next__", self._next_data)
+        data = fetch()
         self._num_yielded += 1
         expected = self._IterableDataset_len_called
         if expected is not None and self._num_yielded > expected:
