@@ -16,7 +16,7 @@ from .core.dtypes import (
 )
 from .core.spec import Spec, spec
 from .core.storage import EXPORTED
-from .core.tensor_base import TensorBase
+from .core.tensor_base import TensorBase, address_of
 from .dispatch import creation, from_data
 from .dispatch.call import OPERATORS
 from .dispatch.state import HOOKED_LEAVES, STATE
@@ -76,7 +76,7 @@ def read_one(tensor: Any) -> Any:
     """The first element as a Python number."""
     _readable(tensor)
     base = tensor._spec
-    address = tensor._storage._address + tensor._offset * base.dtype.itemsize
+    address = address_of(tensor)
     made = decode(ctypes.string_at(address, base.dtype.itemsize), base.dtype)[0]
     return made.conjugate() if base.conj else made
 
@@ -121,7 +121,7 @@ def to_list(tensor: Any) -> Any:
     if not base.numel:
         flat: list[Any] = []
     else:
-        address = plain._storage._address + plain._offset * base.dtype.itemsize
+        address = address_of(plain)
         flat = decode(ctypes.string_at(address, base.numel * base.dtype.itemsize), base.dtype)
     if not base.ndim:
         return flat[0]
@@ -166,6 +166,7 @@ def to_numpy(tensor: Any, force: bool) -> Any:
     kind = np.dtype(base.dtype.name)
     if not base.numel:
         return np.empty(base.shape, kind)
+    address_of(tensor)  # an array beyond the storage's end would be read by other libraries
     storage = tensor._storage
     storage._flags |= EXPORTED
     memory = np.frombuffer(storage._memory(), np.uint8)

@@ -14,7 +14,7 @@ from .core.devices import CPU
 from .core.dtypes import BOOL, BY_NAME, COMPLEX, FLOATING, DType, bfloat16
 from .core.spec import contiguous_strides, spec
 from .core.storage import EXPORTED, FOREIGN, UntypedStorage
-from .core.tensor_base import TensorBase
+from .core.tensor_base import TensorBase, address_of
 from .dispatch.call import OPERATORS
 
 
@@ -87,7 +87,8 @@ def to_dlpack(tensor: Any) -> Any:
     own = tensor._spec
     sizes = (ctypes.c_int64 * max(own.ndim, 1))(*own.shape)
     steps = (ctypes.c_int64 * max(own.ndim, 1))(*own.strides)
-    address = tensor._storage.data_ptr() + tensor._offset * own.dtype.itemsize
+    tensor._storage.data_ptr()  # from here on code outside may write
+    address = address_of(tensor)
     managed = _Managed(_Tensor(address if own.numel else None, 1, 0, own.ndim, _code(own.dtype),
                                own.dtype.itemsize * 8, 1, sizes, steps, 0), None, _release)
     place = ctypes.addressof(managed)

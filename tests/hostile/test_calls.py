@@ -25,10 +25,22 @@ def test_an_argument_named_like_the_object_is_refused():
         torch.add(self=torch.ones(2), other=2)
 
 
-def test_more_arguments_than_dimensions():
-    assert torch.ones(1).view(*[1] * 64).dim() == 64
-    with pytest.raises(RuntimeError, match="64"):
-        torch.ones(1).view(*[1] * 300)
+@pytest.mark.parametrize("count", [64, 65, 300])
+def test_more_dimensions_than_anybody_needs(count):
+    x = torch.ones(1).view(*[1] * count).requires_grad_()
+    assert (x + torch.ones([1] * count)).dim() == torch.cat([x, x]).dim() == count
+    assert x.expand(3, *[1] * count).sum().item() == 3
+    assert x.softmax(0).item() == x.sort(0)[0].item() == x.cumsum(-1).item() == 1
+    assert x.permute(*reversed(range(count))).unsqueeze(0).dim() == count + 1
+    x.mul(2).sum().backward()
+    assert x.grad.item() == 2 and x.grad.dim() == count
+    sets = (lambda: x.sum(0), lambda: x.mean((0, 1)), lambda: x.amax(0), lambda: x.flip(0))
+    for function in sets:  # PyTorch has 64 bits for these
+        if count == 64:
+            function()
+        else:
+            with pytest.raises(RuntimeError, match="only tensors with up to 64 dims are supported"):
+                function()
 
 
 def test_plans_keep_no_tensors_alive():

@@ -1,5 +1,7 @@
 """Views, sizes and values that lie outside of what there is."""
 
+import copy
+
 import pytest
 
 import yesca as torch
@@ -110,6 +112,66 @@ def test_values_of_a_storage_that_was_shrunk():
         x.tolist()
     x.untyped_storage().resize_(120000)
     assert x.fill_(2).sum().item() == 60000
+
+
+SHRUNK = {
+    "+": lambda x: x + 1, "grad": lambda x: (x * torch.ones(300, requires_grad=True)).sum(),
+    "fill_": lambda x: x.fill_(2), "sum": lambda x: x.sum(), "relu_": lambda x: x.relu_(),
+    "@": lambda x: x.view(10, 30) @ x.view(30, 10), "view": lambda x: x.view(10, 30).t().exp(),
+    "sort": lambda x: x.sort(), "cat": lambda x: torch.cat([x, x]), "index": lambda x: x[x > 0],
+    "setitem": lambda x: x.__setitem__(slice(1, None), 1), "copy_": lambda x: x.clone().copy_(x),
+    "fft": lambda x: torch.fft.fft(x), "inv": lambda x: torch.linalg.inv(x[200:].view(10, 10)),
+    "uniform_": lambda x: x.uniform_(), "normal": lambda x: torch.normal(x, x),
+    "bernoulli": lambda x: x.bernoulli(), "poisson": lambda x: torch.poisson(x),
+    "multinomial": lambda x: x.multinomial(2), "rrelu": lambda x: torch.rrelu(x, training=True),
+    "dlpack": lambda x: x.__dlpack__(), "foreach": lambda x: torch._foreach_add([x, x], 1),
+    "compiled": torch.compile(lambda x: x * 2 + 1), "deepcopy": lambda x: copy.deepcopy(x) + 1,
+    "parameter": lambda x: torch.nn.Parameter(x).sum(), "detach": lambda x: x.detach() + 1,
+}
+
+
+@pytest.mark.parametrize("size", [0, 4, 1196])
+@pytest.mark.parametrize("name", SHRUNK)
+def test_kernels_on_a_storage_that_was_shrunk(name, size):
+    """PyTorch reads and writes beyond the end, or ends the process."""
+    function = SHRUNK[name]
+    x = torch.full((300,), 0.25) + torch.eye(10).flatten().repeat(3) / 2
+    for _ in range(2):  # the builtin path knows the plan
+        function(x.clone())
+    x.untyped_storage().resize_(size)
+    with pytest.raises(RuntimeError, match="data is not allocated yet") as error:
+        function(x)
+    if name == "+":
+        assert f"shrunk to {size} bytes" in str(error.value) and "1200" in str(error.value)
+    x.untyped_storage().resize_(1200)
+    assert type(x.untyped_storage()) is torch.UntypedStorage
+    x.fill_(0.5)
+    assert (x + 1).sum().item() == 450
+    if size == 4:
+        x.untyped_storage().resize_(8)
+        assert (x[:2] + 1).tolist() == [1.5, 1.5]  # what is left can be used
+
+
+def test_arrays_over_a_storage_that_was_shrunk():
+    pytest.importorskip("numpy")
+    x = torch.ones(300)
+    x.untyped_storage().resize_(0)
+    with pytest.raises(RuntimeError, match="data is not allocated yet"):
+        x.numpy()
+
+
+def test_a_storage_shrunk_while_it_is_recorded():
+    x = torch.ones(300)
+
+    @torch.compile
+    def shrinking():
+        y = x * 2
+        x.untyped_storage().resize_(4)
+        return y
+
+    assert shrinking().sum().item() == 600
+    with pytest.raises(RuntimeError, match="data is not allocated yet"):
+        shrinking()
 
 
 def test_data_of_another_device():

@@ -51,7 +51,6 @@ class Size(tuple):  # type: ignore[type-arg]
 
 Size.__module__ = public_module("torch")
 LIMIT = 1 << 16
-MAX_DIMS = 64
 
 
 class Spec:
@@ -126,8 +125,6 @@ def _make(dtype: DType, shape: Size, strides: tuple[int, ...] | None, device: De
     last = 1 + sum((size - 1) * step for size, step in zip(shape, steps, strict=True))
     made.nbytes = last * dtype.itemsize if made.numel else 0
     made.dense = made.contiguous or _is_dense(shape, steps)
-    if made.ndim > MAX_DIMS:
-        raise RuntimeError(f"tensors have at most {MAX_DIMS} dimensions, got {made.ndim}")
     _table[full] = made
     return made
 

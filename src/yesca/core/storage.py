@@ -8,8 +8,11 @@ the engine may write to it.
 
 from __future__ import annotations
 
+import copyreg
 import ctypes
 from collections.abc import Iterator, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
 
 from ..base.naming import public_module
 from . import registry
@@ -126,8 +129,19 @@ class UntypedStorage:
         """Grow or shrink in place; the bytes that fit are kept."""
         if self._flags & FOREIGN:
             raise RuntimeError("Trying to resize storage that is not resizable")
+        before = self._nbytes
         self._grow(nbytes)
+        self._count_on(before)
         return self
+
+    def _count_on(self, before: int) -> None:
+        """Remember the most bytes that tensors over this storage may count on."""
+        most = max(before, _most_bytes.get(self, 0))
+        if self._nbytes < most:
+            _most_bytes[self] = most
+            self.__class__ = ShrunkStorage
+        elif _most_bytes.pop(self, None) is not None:
+            self.__class__ = UntypedStorage
 
     def _grow(self, nbytes: int) -> None:
         if self._device.type == "meta":
@@ -184,4 +198,28 @@ class UntypedStorage:
                 f"{self._nbytes}]")
 
 
-UntypedStorage.__module__ = public_module("torch.storage")
+class ShrunkStorage(UntypedStorage):
+    """A storage that was larger once: tensors over it may reach beyond its end.
+
+    Machine code leaves the tensors of any but plain storages to its twin in Python, which measures
+    them (`tensor_base.address_of`), so that plain ones cost nothing.
+    """
+
+    __slots__ = ()
+
+    def clone(self) -> UntypedStorage:
+        """A copy, which copies of these tensors will look at."""
+        made = super().clone()
+        made._count_on(_most_bytes[self])
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Copies and pickles are those of a plain storage."""
+        reduce = copyreg.dispatch_table.get(UntypedStorage)
+        return super().__reduce_ex__(protocol) if reduce is None else reduce(self)
+
+
+_most_bytes: WeakKeyDictionary[UntypedStorage, int] = WeakKeyDictionary()
+
+UntypedStorage.__module__ = ShrunkStorage.__module__ = public_module("torch.storage")
+ShrunkStorage.__name__ = ShrunkStorage.__qualname__ = UntypedStorage.__name__

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 #: Added to a counter when its tensor left its memory (`x.data = y`) or the tape (`detach_`): what
 #: the tape has kept must then be looked at again. The number below it is what users see.
@@ -39,6 +41,21 @@ class TensorBase:
         "_storage", "_spec", "_offset", "_counter", "_requires_grad", "_node", "_output_nr",
         "_grad", "_extra",
     )
+
+
+def address_of(tensor: Any) -> int:
+    """Where a tensor's first element lies.
+
+    Raises RuntimeError if its storage has been shrunk and no longer holds all elements.
+    """
+    storage, made = tensor._storage, tensor._spec
+    start: int = tensor._offset * made.dtype.itemsize
+    if made.numel and start + made.nbytes > storage._nbytes:
+        raise RuntimeError(
+            "The tensor has a non-zero number of elements, but its data is not allocated yet. Its "
+            f"storage has been shrunk to {storage._nbytes} bytes, of which it needs "
+            f"{start + made.nbytes}; tensor.untyped_storage().resize_(...) gives them back")
+    return int(storage._address) + start
 
 
 class Extra:

@@ -20,6 +20,13 @@ def wrap_dim(dim: int, ndim: int, name: str = "") -> int:
 
 
 def wrap_dims(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
+    """Several dimension numbers as a set, which PyTorch keeps in 64 bits."""
+    if ndim > 64:
+        raise RuntimeError("only tensors with up to 64 dims are supported")
+    return distinct_dims(dims, ndim)
+
+
+def distinct_dims(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
     """Several dimension numbers, each at most once."""
     wrapped = tuple(wrap_dim(d, ndim) for d in dims)
     seen: set[int] = set()
@@ -284,7 +291,7 @@ def moved_order(ndim: int, source: Sequence[int], destination: Sequence[int]) ->
         raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(source)} "
                            f"dims) should contain the same number of dims as destination "
                            f"({list(destination)} dims)")
-    src, dst = wrap_dims(source, ndim), wrap_dims(destination, ndim)
+    src, dst = distinct_dims(source, ndim), distinct_dims(destination, ndim)
     order = [-1] * ndim
     for s, d in zip(src, dst, strict=True):
         order[d] = s

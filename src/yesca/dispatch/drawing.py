@@ -16,7 +16,7 @@ from ..core.dtypes import (
     int64, uint16, uint32, uint64,
 )  # fmt: skip
 from ..core.spec import spec
-from ..core.tensor_base import TensorBase
+from ..core.tensor_base import TensorBase, address_of
 from ..core.views import broadcast_shapes
 from ..runtime import draws
 from ..runtime.generator import Generator
@@ -275,7 +275,7 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None,
 
 
 def _address(tensor: Any) -> int:
-    return int(tensor._storage._address + tensor._offset * tensor._spec.dtype.itemsize)
+    return address_of(tensor)
 
 
 # ---- categories ------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..core.devices import META
 from ..core.dtypes import SCALAR_NAMES, DType, bfloat16, bool_, float32, float64
+from ..core.tensor_base import address_of
 from ..runtime import draws
 from . import random_fills as fills
 from .call import OPERATORS
@@ -134,9 +135,8 @@ def _slopes(input: Any, lower: float, upper: float, source: Any) -> Any:
     slopes = empty(tuple(made.shape), dtype=float64, device=made.device)
     if made.numel and made.device is not META:
         values = input.detach().to(float64).contiguous()
-        place = values._storage._address + values._offset * 8
         low, high = (_rounded(b, made.dtype) for b in (lower, upper))
-        draws.slopes(source, slopes._storage._address, place, made.numel, low, high)
+        draws.slopes(source, address_of(slopes), address_of(values), made.numel, low, high)
     return slopes if made.dtype is float64 else slopes.to(float32)
 
 

@@ -11,7 +11,7 @@ from ..base.errors import type_name
 from ..core.devices import META
 from ..core.dtypes import FLOATING, SCALAR_NAMES, DType, float32, float64
 from ..core.numeric_limits import finfo
-from ..core.tensor_base import TensorBase
+from ..core.tensor_base import TensorBase, address_of
 from ..core.views import broadcast_shapes
 from ..runtime import draws
 from . import random_fills as fills
@@ -44,7 +44,7 @@ def _kernel(name: str, dtype: DType, allowed: Any) -> None:
 def _wide(value: Any, shape: Any) -> tuple[Any, int]:
     """A contiguous float64 tensor of this shape, and its address."""
     made = value.detach().to(float64).expand(tuple(shape)).contiguous()
-    return made, int(made._storage._address + made._offset * 8)
+    return made, address_of(made)
 
 
 def _numbers(draw: Any, source: Any, shape: Any, device: Any, *parameters: Any,
@@ -55,7 +55,7 @@ def _numbers(draw: Any, source: Any, shape: Any, device: Any, *parameters: Any,
     if not count or made._spec.device is META:
         return made, count
     wide = [_wide(p, shape) for p in parameters]
-    return made, draw(source, made._storage._address, *(place for _, place in wide), count,
+    return made, draw(source, address_of(made), *(place for _, place in wide), count,
                       *options)
 
 

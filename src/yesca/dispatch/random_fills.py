@@ -19,7 +19,7 @@ from ..core.dtypes import (
     int8, int16, int32, int64, uint8, uint16, uint32, uint64,
 )
 from ..core.spec import Spec, spec
-from ..core.tensor_base import TensorBase
+from ..core.tensor_base import TensorBase, address_of
 from ..runtime import draws
 from ..runtime.generator import Generator, default_generator
 from ..runtime.plan import new_storage
@@ -94,7 +94,7 @@ def fill(tensor: Any, draw: Callable[..., Any], source: Generator, *arguments: A
     if made.numel == 0 or made.device is META:
         return tensor
     if made.dense:
-        draw(source, tensor._storage._address + tensor._offset * made.dtype.itemsize, *arguments)
+        draw(source, address_of(tensor), *arguments)
         return tensor
     order = memory_order(made)
     shape = tuple(made.shape[d] for d in order)
@@ -287,7 +287,7 @@ def _chances(target: Any, p: Any) -> Any:
 
 
 def _draw_chances(source: Generator, address: int, made: Spec, chances: Any) -> None:
-    place = chances._storage._address + chances._offset * chances._spec.dtype.itemsize
+    place = address_of(chances)
     drawn = draws.chances(source, address, made.dtype, made.numel, place,
                           chances._spec.dtype is float64)
     if drawn < made.numel:

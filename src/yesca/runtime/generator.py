@@ -19,7 +19,7 @@ from ..core import registry
 from ..core.devices import CPU, Device
 from ..core.dtypes import uint8
 from ..core.spec import spec
-from ..core.tensor_base import TensorBase
+from ..core.tensor_base import TensorBase, address_of
 from . import forks
 
 DEFAULT_SEED = 67280421310721
@@ -210,7 +210,7 @@ def _checked_state(state: Any) -> int:
     if made.numel != STATE_BYTES:
         raise RuntimeError(f"Expected a CPUGeneratorImplState of size {STATE_BYTES} but found the "
                            f"input RNG state size to be {made.numel}")
-    return int(state._storage._address) + int(state._offset)
+    return address_of(state)
 
 
 # A child process must find no generator locked, nor one in the middle of a draw.

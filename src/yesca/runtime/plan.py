@@ -17,6 +17,7 @@ from typing import Any
 from ..core.devices import CPU
 from ..core.spec import Spec
 from ..core.storage import UntypedStorage
+from ..core.tensor_base import address_of
 from ..base import settings
 from . import memory
 
@@ -153,7 +154,7 @@ def number_word(value: Any, kind: str) -> int:
 
 def run(plan: Plan, tensors: list[Any], arguments: tuple[Any, ...], launch: Any) -> list[Any]:
     """Run the launches; gives the storages of the results (operand 0's for in-place plans)."""
-    places = [t._storage._address + t._offset * t._spec.dtype.itemsize for t in tensors]
+    places = [address_of(t) for t in tensors]
     if plan.inplace:
         storages = [tensors[0]._storage]
         places.append(places[0])
