@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from ..base import settings
 from . import cache as _cache
 from . import forks
+from .compiler import Compiler, MachineError, probed_features
 from .object_symbols import undefined_symbols
 
 # Part of every entry's name: raise it when passes or options change.
@@ -27,10 +28,6 @@ _MINIMUM_KEY = 16
 # the lock held by a thread that it does not have.
 LOCK = threading.RLock()
 forks.join(before=LOCK.acquire, in_parent=LOCK.release, in_child=LOCK.release)
-
-
-class MachineError(RuntimeError):
-    """The text of a kernel could not be parsed, compiled or linked."""
 
 
 @dataclass
@@ -157,6 +154,22 @@ def target() -> tuple:
         return engine.cpu, engine.features
 
 
+def shaping_features() -> tuple:
+    """(triple, features) that decide the shape of kernels, what the CPU's name implies included.
+
+    LLVM lists all that the host has; of another CPU, and of one with features taken away, it is
+    asked by trying.
+    """
+    with LOCK:
+        engine = _engine()
+        if not (settings.CPU.get() or settings.CPU_FEATURES.get()) or \
+                not engine.triple.startswith("x86_64"):
+            return engine.triple, engine.features
+        # The text of the assembly is read, which is ELF's on all systems.
+        asked = Compiler("x86_64-unknown-linux-gnu", engine.cpu, engine.features)
+        return engine.triple, probed_features(asked)
+
+
 _libraries = []
 
 
@@ -194,20 +207,18 @@ class Engine:
 
         self._llvm = llvm
         _join_forks(llvm)
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
+        self.triple = llvm.get_process_triple()
         self.cpu, self.features = self._choose_cpu()
         version = ".".join(str(part) for part in llvm.llvm_version_info)
-        triple = llvm.get_process_triple()
         self.tag = hash_key(
-            triple, self.cpu, self.features, PIPELINE_VERSION, version, sys.byteorder
+            self.triple, self.cpu, self.features, PIPELINE_VERSION, version, sys.byteorder
         )[:16]
         self.modules = {}  # key -> Module
         self._bound = {}  # name -> address
         self._objects = []
-        self._compiler = None
+        self._compiler = Compiler(self.triple, self.cpu, self.features)
         self._mcjit = llvm.create_mcjit_compiler(
-            llvm.parse_assembly(""), self._target_machine()
+            llvm.parse_assembly(""), self._compiler.target_machine()
         )
 
     def _choose_cpu(self):
@@ -216,12 +227,6 @@ class Engine:
         # The user's words come last: LLVM obeys the last, with all that depends on it.
         words = [word for word in (host, settings.CPU_FEATURES.get()) if word]
         return cpu or self._llvm.get_host_cpu_name(), ",".join(words)
-
-    def _target_machine(self):
-        target = self._llvm.Target.from_default_triple()
-        return target.create_target_machine(
-            opt=3, cpu=self.cpu, features=self.features, jit=True
-        )
 
     def address(self, symbol_name: str) -> int:
         return self._mcjit.get_function_address(symbol_name)
@@ -253,12 +258,12 @@ class Engine:
         """Compile kernels into one object, store it, load it."""
         module = self._parse_all(kernels)
         debug = settings.DEBUG.get()
-        self._optimise(module)
+        self._compiler.optimise(module)
         if debug >= 5:
             print(module, file=sys.stderr)
         if debug >= 6:
-            print(self._compiler.emit_assembly(module), file=sys.stderr)
-        code = self._compiler.emit_object(module)
+            print(self._compiler.assembly(module), file=sys.stderr)
+        code = self._compiler.emit(module)
         keys = [kernel.key for kernel in kernels]
         entry = _cache.Entry({"keys": keys, "needs": undefined_symbols(code)}, code)
         counters.compiles += 1
@@ -293,29 +298,11 @@ class Engine:
         text = kernel.text() if callable(kernel.text) else kernel.text
         if settings.DEBUG.get() >= 4:
             print(f"; {kernel.name} {kernel.key}\n{text}", file=sys.stderr)
-        try:
-            module = self._llvm.parse_assembly(text)
-            module.verify()
-        except RuntimeError as error:
-            raise MachineError(f"[machine] LLVM refuses {kernel.name!r}: {error}") from error
+        module = self._compiler.parse(text, kernel.name)
         for value in (*module.functions, *module.global_variables):
             if not value.is_declaration and value.linkage == self._llvm.Linkage.external:
                 _require_key(value.name, kernel.key, kernel.name)
         return module
-
-    def _optimise(self, module) -> None:
-        llvm = self._llvm
-        if self._compiler is None:
-            self._compiler = self._target_machine()
-        module.triple = llvm.get_process_triple()
-        module.data_layout = str(self._compiler.target_data)
-        options = llvm.PipelineTuningOptions(speed_level=3)
-        options.loop_vectorization = True
-        options.loop_interleaving = True
-        options.loop_unrolling = True
-        options.slp_vectorization = True
-        builder = llvm.create_pass_builder(self._compiler, options)
-        builder.getModulePassManager().run(module, builder)
 
     def _add(self, entry, names) -> None:
         self._require(entry.meta["needs"])

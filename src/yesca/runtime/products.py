@@ -38,10 +38,7 @@ def target() -> Any:
     """The shape of this machine, as far as products see it."""
     global _target
     if _target is None:
-        import llvmlite.binding as llvm
-
-        with machine.LOCK:  # no fork while LLVM is busy
-            _target = product_target(llvm.get_process_triple(), machine.target()[1])
+        _target = product_target(*machine.shaping_features())
     return _target
 
 
