@@ -14,6 +14,7 @@ from .core.dtypes import (
     ALIASES, BY_NAME, COMPLEX, SCALAR_NAMES, DType, bfloat16, bool_, complex64,
     get_default_dtype,
 )
+from .core.memory_formats import is_in
 from .core.spec import Spec, spec
 from .core.storage import EXPORTED
 from .core.tensor_base import TensorBase, address_of
@@ -53,12 +54,7 @@ def construct(cls: type, args: tuple[Any, ...], device: Any) -> Any:
 
 def is_contiguous(base: Spec, memory_format: Any) -> bool:
     """Whether the strides are those of a memory format."""
-    if memory_format is None or memory_format.name == "contiguous_format":
-        return base.contiguous
-    from .core.memory_formats import strides_for
-
-    wanted = strides_for(base, memory_format)
-    return all(n == 1 or a == b for n, a, b in zip(base.shape, base.strides, wanted, strict=True))
+    return base.contiguous if memory_format is None else is_in(base, memory_format.name)
 
 
 # ---- values ----------------------------------------------------------------------------------

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from . import _legacy_methods, _view_writes
+from . import _legacy_methods, _restrided, _view_writes
 from .core.devices import CPU, resolve
 from .core.dtypes import BY_NAME, DType, get_default_dtype
+from .core.layouts import preserve_format
+from .core.memory_formats import suggested
 from .core.spec import spec
 from .core.tensor_base import TensorBase
 from .dispatch import creation, from_data
@@ -136,10 +138,9 @@ def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
         return OPERATORS.to_dtype(self, wanted, memory_format)
     if copy:
         return OPERATORS.clone(self, memory_format=memory_format)
-    if memory_format is not None and not self.is_contiguous(memory_format=memory_format) \
-            and memory_format.name != "preserve_format":
-        return OPERATORS.clone(self, memory_format=memory_format)
-    return self
+    if memory_format in (None, preserve_format) or suggested(mine) is memory_format:
+        return self
+    return OPERATORS.clone(self, memory_format=memory_format)
 
 
 def _move(self: Any, place: Any, dtype: DType) -> Any:
@@ -239,51 +240,6 @@ def _overload(name: str) -> Callable[..., Any]:
     return method
 
 
-def _resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
-    """Change the shape in place; memory grows when it must."""
-    shape = creation.sizes_of(sizes, "resize_")
-    if self._requires_grad:
-        raise RuntimeError("cannot resize variables that require grad")
-    made = spec(self._spec.dtype, shape, None, self._spec.device)
-    need = self._offset * made.dtype.itemsize + made.nbytes
-    if need > self._storage._nbytes:
-        if not self._storage.resizable():
-            raise RuntimeError("Trying to resize storage that is not resizable")
-        self._storage._grow(need)
-    self._spec = made
-    return self
-
-
-def _c_name(tensor: Any) -> str:
-    """How PyTorch's messages call the dtype."""
-    name = tensor._spec.dtype.name
-    return {"int64": "long int", "float32": "float", "float64": "double", "int32": "int",
-            "int16": "short int"}.get(name, name)
-
-
-def _set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = None,
-          stride: Any = None) -> Any:
-    """Look at another storage (or tensor's) from now on."""
-    if isinstance(source, TensorBase):
-        if source._spec.dtype is not self._spec.dtype:
-            raise RuntimeError(f"Could not set tensor of type {_c_name(source)} to a tensor of "
-                               f"type {_c_name(self)}")
-        self._storage, self._spec, self._offset = source._storage, source._spec, source._offset
-        return self
-    storage = creation.make(spec(self._spec.dtype, (0,)))._storage if source is None else \
-        getattr(source, "_untyped_storage", source)
-    shape = (storage._nbytes // self._spec.dtype.itemsize,) if size is None else tuple(size)
-    if stride is None:
-        stride = spec(self._spec.dtype, shape).strides
-    made = spec(self._spec.dtype, shape, tuple(stride), self._spec.device)
-    need = storage_offset * made.dtype.itemsize + made.nbytes
-    if made.numel and need > storage._nbytes and storage.resizable():
-        storage._grow(need)
-    made = creation.tensor_from_storage(storage, self._spec.dtype, storage_offset, shape, stride)
-    self._storage, self._spec, self._offset = storage, made._spec, made._offset
-    return self
-
-
 def install(cls: Any) -> None:
     """Put the methods on the class."""
     for name, rest in (("add", (1,)), ("sub", (1,)), ("mul", ()), ("div", (None,)),
@@ -333,9 +289,8 @@ def install(cls: Any) -> None:
     cls.H, cls.mH = property(_hermitian), property(lambda self: OPERATORS.adjoint(self))
     for name in ("max", "min"):
         setattr(cls, name, _overload(name))
-    cls.resize_, cls.set_ = _resize_, _set_
+    _restrided.install(cls)
     cls.where = lambda self, condition, other: OPERATORS.where(condition, self, other)
-    cls.resize_as_ = lambda self, other: _resize_(self, other._spec.shape)
     cls.__hash__ = lambda self: id(self)
     _view_writes.install(cls)
     _legacy_methods.install(cls)

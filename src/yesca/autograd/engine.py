@@ -12,6 +12,7 @@ from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
+from ..core.memory_formats import lies_as
 from ..core.storage import UntypedStorage
 from ..core.tensor_base import TensorBase
 from ..dispatch import observing
@@ -287,7 +288,7 @@ def accumulate(tensor: Any, box: list[Any], create: bool) -> None:
     if old is None:
         held = grad._storage.__class__ is not UntypedStorage  # by a recorder
         alone = sys.getrefcount(grad) <= 2 and sys.getrefcount(grad._storage) <= 2 + held
-        if grad._spec is not spec or (not alone and not create):
+        if not lies_as(grad._spec, spec) or (not alone and not create):
             grad = OPERATORS.clone_like(grad, spec)
         if not create and grad._requires_grad:
             grad = grad.detach()

@@ -36,6 +36,15 @@ def _stepped(shape: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(strides)
 
 
+def lies_as(one: Spec, other: Spec) -> bool:
+    """Whether tensors of these specs, equal but for strides, have elements in the same places."""
+    if one is other:
+        return True
+    return one.dtype is other.dtype and one.device is other.device and one.conj is other.conj \
+        and all(n == 1 or a == b for n, a, b in
+                zip(one.shape, one.strides, other.strides, strict=True))
+
+
 def columns_first(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Strides of a batch of matrices whose columns are contiguous, as LAPACK leaves them."""
     strides = contiguous_strides(shape)
@@ -89,6 +98,11 @@ def following(base: Spec, shape: tuple[int, ...] | None = None) -> tuple[int, ..
     return strides_in(tuple(base.shape) if shape is None else shape, suggested(base).name)
 
 
+def image(base: Spec, shape: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    """`following` where `base` is a batch of images (rank 2) or volumes (3), else row-major."""
+    return following(base, shape) if base.ndim == rank + 2 else contiguous_strides(shape)
+
+
 def common(specs: Sequence[Spec]) -> MemoryFormat:
     """The format that all of them suggest, else the plain one."""
     first = suggested(specs[0])
@@ -131,5 +145,5 @@ def pointwise(specs: list[Spec], shape: tuple[int, ...], numbers: bool = False
     return sorted_strides([expand_strides(s.shape, s.strides, shape) for s in specs], shape)
 
 
-__all__ = ["columns_first", "common", "following", "is_in", "kept", "pointwise", "row_major",
-           "strides_for", "strides_in", "suggested"]
+__all__ = ["columns_first", "common", "following", "image", "is_in", "kept", "lies_as", "pointwise",
+           "row_major", "strides_for", "strides_in", "suggested"]

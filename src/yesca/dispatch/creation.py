@@ -82,8 +82,9 @@ def empty(*sizes: Any, size: Any = None, out: Any = None, dtype: DType | None = 
     if memory_format is not None:
         from ..core.memory_formats import strides_for
 
-        if memory_format.name != "preserve_format":
-            plain = spec(plain.dtype, shape, strides_for(plain, memory_format), place)
+        if memory_format.name == "preserve_format":
+            raise RuntimeError("unsupported memory format Preserve")
+        plain = spec(plain.dtype, shape, strides_for(plain, memory_format), place)
     return finished(make(plain), requires_grad)
 
 

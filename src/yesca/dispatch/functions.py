@@ -7,6 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from ..base.naming import public_module
+from ..core import layouts
 from ..core.tensor_base import TensorBase
 from ..operators import families
 from ..operators.record import ALIASES, RECORDS, Record
@@ -17,36 +18,15 @@ from . import (
 )  # fmt: skip
 
 
-class MemoryFormat:
-    """An order of dimensions in memory: torch.contiguous_format, torch.channels_last, ..."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (memory_format, (self.name,))
-
-
-MemoryFormat.__name__ = MemoryFormat.__qualname__ = "memory_format"
-MemoryFormat.__module__ = "torch"
 #: Functions that are no records.
 TABLES: list[dict[str, Callable[..., Any]]] = [
     creation.FUNCTIONS, from_data.FUNCTIONS, sequences.FUNCTIONS, questions.FUNCTIONS,
     overloads.FUNCTIONS, foreach.FUNCTIONS, listed.FUNCTIONS, drawing.FUNCTIONS]
 METHODS: dict[str, Callable[..., Any]] = {
     **questions.METHODS, **overloads.METHODS, **drawing.METHODS}
-MEMORY_FORMATS = {n: MemoryFormat(n) for n in (
-    "preserve_format", "contiguous_format", "channels_last", "channels_last_3d")}
-
-
-def memory_format(name: str) -> MemoryFormat:
-    """The memory format of this name."""
-    return MEMORY_FORMATS[name]
+MEMORY_FORMATS = {f.name: f for f in (
+    layouts.preserve_format, layouts.contiguous_format, layouts.channels_last,
+    layouts.channels_last_3d)}
 
 
 def names() -> list[str]:

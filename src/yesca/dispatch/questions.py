@@ -89,7 +89,8 @@ def detach_(input: Any) -> Any:
 
 def resize_as_(input: Any, the_template: Any, *, memory_format: Any = None) -> Any:
     """Resize a tensor, in place, to the shape of another."""
-    return _tensor("resize_as_", input).resize_as_(the_template)
+    return _tensor("resize_as_", input).resize_as_(
+        the_template, memory_format=memory_format)
 
 
 def as_strided_(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..core.dtypes import DType, bool_
-from ..core.memory_formats import row_major
+from ..core.memory_formats import kept, row_major
 from ..loops.ir import Expr, const
 from ..loops.scalar import absolute, exp, expm1, log1p, maximum, minimum, ndtr, tanh, where
 from .kinds import composite, elementwise
@@ -206,6 +206,7 @@ for _name, _parameters in (
 prelu_kernel = elementwise(
     "prelu_kernel(Tensor self, Tensor weight) -> Tensor",
     lambda x, w: where(x > 0, x, x * w), takes="f", kernel="prelu_cpu", inplace=False, method=False,
+    strides=kept,
     backward={"self": lambda grad, self, weight: where(self > 0, grad, grad * weight),
               "weight": lambda grad, self: where(self > 0, 0.0, grad * self)})
 

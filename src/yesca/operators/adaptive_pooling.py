@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.dtypes import FLOATING, bool_, int64
+from ..core.memory_formats import image
 from ..core.spec import contiguous_strides, spec
 from ..loops.ir import Expr, cast, const, fold
 from ..loops.scalar import where
@@ -32,7 +33,8 @@ def _check(p: Any, name: str, self: Any, size: Sizes) -> None:
 def _average(p: Any, self: Any, size: Sizes) -> None:
     rank, shape, dtype = len(size), tuple(self.spec.shape), self.spec.dtype
     _check(p, f"adaptive_avg_pool{rank}d", self, size)
-    made = p.result(spec(dtype, (*shape[:-rank], *size), None, p.device))
+    whole = (*shape[:-rank], *size)
+    made = p.result(spec(dtype, whole, image(self.spec, whole, 2), p.device))
     if made.spec.numel == 0:
         return
     wide, total, counts = compute_dtype(dtype), self, []
@@ -89,8 +91,11 @@ def _public_average(rank: int) -> Any:
         if len(shape) not in (rank + 1, rank + 2) or any(n <= 0 for n in (*size, *shape[1:])) \
                 or not self.dtype.is_floating_point:
             return ops.adaptive_avg_pool(self, size)
-        if all(n == 1 for n in size) and rank < 3:
-            return ops.mean(self, tuple(range(-rank, 0)), True)
+        if all(n == 1 for n in size):
+            made = ops.mean(self, tuple(range(-rank, 0)), True)
+            strides = image(self._spec, tuple(made.shape), rank)
+            return made if made._spec.strides == strides else ops.as_strided(
+                made, tuple(made.shape), strides)
         if all(n % m == 0 for n, m in zip(shape[-rank:], size, strict=True)):
             kernel = tuple(n // m for n, m in zip(shape[-rank:], size, strict=True))
             return ops.avg_pool(self, kernel, kernel, (0,) * rank, False, True, None)
@@ -103,8 +108,9 @@ def _largest(p: Any, self: Any, size: Sizes) -> None:
     rank, shape, dtype = len(size), tuple(self.spec.shape), self.spec.dtype
     if dtype is not bool_:
         _check(p, f"adaptive_max_pool{rank}d", self, size)
-    made = p.result(spec(dtype, (*shape[:-rank], *size), None, p.device))
-    places = p.result(spec(int64, made.spec.shape, None, p.device))
+    whole = (*shape[:-rank], *size)
+    made, places = (p.result(spec(d, whole, image(self.spec, whole, 2), p.device))
+                    for d in (dtype, int64))
     if made.spec.numel == 0:
         return
     value, found = self, None

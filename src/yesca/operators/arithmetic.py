@@ -231,7 +231,8 @@ sign = elementwise("sign(Tensor self) -> Tensor", sign_of, dtype=_real_sign, tak
                    backward={"self": lambda grad: 0}, doc="-1, 0 or 1.")
 
 
-def _sgn_grad(grad: Expr, self: Expr) -> Any:
+def _sgn_grad(grad: Expr, self: Expr, result: Expr) -> Any:
+    """Of real numbers 0; the result is kept because PyTorch's formula names it."""
     if not is_complex(self):
         return 0
     size = absolute(self)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.dtypes import FLOATING, bfloat16, float16, float32
-from ..core.memory_formats import following
+from ..core.memory_formats import following, is_in, strides_in
 from ..core.spec import spec
 from ..loops.ir import Expr, cast, const
 from ..loops.scalar import sqrt
@@ -48,6 +48,14 @@ def _check_channels(input: Any, **vectors: Any) -> int:
     return channels
 
 
+def _strides(base: Any) -> tuple[int, ...]:
+    """Those of the format that the input has, else of the one that its strides suggest."""
+    named = {4: "channels_last", 5: "channels_last_3d"}.get(base.ndim, "")
+    if not base.contiguous and named and is_in(base, named):
+        return strides_in(tuple(base.shape), named)
+    return following(base)
+
+
 def _batch_norm(p: Any, input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any,
                 training: bool, momentum: float, eps: float) -> None:
     channels = _check_channels(input, running_mean=running_mean, running_var=running_var,
@@ -59,7 +67,7 @@ def _batch_norm(p: Any, input: Any, weight: Any, bias: Any, running_mean: Any, r
         missing = "running_mean" if running_mean is None else "running_var"
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
     wide = compute_dtype(dtype)
-    made = p.result(spec(dtype, input.spec.shape, following(input.spec), p.device))
+    made = p.result(spec(dtype, input.spec.shape, _strides(input.spec), p.device))
     kept = [p.result(spec(_statistics(dtype), (channels,), None, p.device)) for _ in range(2)]
     if ndim < 2:
         return
@@ -114,7 +122,7 @@ def _batch_norm_backward(p: Any, grad_output: Any, input: Any, weight: Any, mean
                          training: bool, output_mask: Any, eps: float) -> None:
     dtype, ndim = input.spec.dtype, input.spec.ndim
     wide, channels = compute_dtype(dtype), input.spec.shape[1] if ndim > 1 else 0
-    made = p.result(spec(dtype, input.spec.shape, following(input.spec), p.device)) \
+    made = p.result(spec(dtype, input.spec.shape, _strides(input.spec), p.device)) \
         if output_mask[0] else absent(p, input)
     kind = weight.spec.dtype if weight is not None else dtype
     tops = [p.result(spec(kind, (channels,), None, p.device)) if wanted else absent(p, input)
@@ -240,7 +248,7 @@ def _instance_norm(ops: Any, input: Any, weight: Any, bias: Any, running_mean: A
 
     mean, var = repeated(running_mean), repeated(running_var)
     made = ops.native_batch_norm(
-        ops.reshape(input, (1, samples * channels, *shape[2:])), repeated(weight),
+        ops.reshape(ops.contiguous(input), (1, samples * channels, *shape[2:])), repeated(weight),
         repeated(bias), mean, var, bool(use_input_stats), momentum, eps)[0]
     if use_input_stats:
         for running, parts in ((running_mean, mean), (running_var, var)):
@@ -305,7 +313,7 @@ def _group_norm(p: Any, input: Any, groups: int, weight: Any, bias: Any, eps: fl
         raise NotImplementedError('"GroupNormKernelImpl" not implemented for '
                                   f"'{p.scalar_name(dtype)}'")
     wide = compute_dtype(dtype)
-    made = p.result(spec(dtype, shape, None, p.device))
+    made = p.result(spec(dtype, shape, following(input.spec), p.device))
     kept = [p.result(spec(_statistics(dtype), (shape[0], groups), None, p.device))
             for _ in range(2)]
     x = _grouped(p, input, groups)

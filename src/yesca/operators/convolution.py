@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import SCALAR_NAMES
-from ..core.memory_formats import strides_for
+from ..core.dtypes import FLOATING, SCALAR_NAMES, float64
+from ..core.layouts import contiguous_format
+from ..core.memory_formats import strides_in, suggested
 from ..core.spec import spec
 from . import windows
 from .kinds import composite, rows
@@ -107,24 +108,14 @@ def _check_output_padding(stride: Any, dilation: Any, output_padding: Any) -> No
 
 # ---- the operator ----------------------------------------------------------------------------
 
-def _layout(reference: Any, shape: tuple[int, ...], p: Any) -> Any:
-    """A result: channels last in memory where the reference is."""
-    made = spec(reference.spec.dtype, shape, None, p.device)
-    own = reference.spec
-    kind = {4: "channels_last", 5: "channels_last_3d"}.get(own.ndim)
-    if kind is None or own.contiguous:
-        return made
-    named = _Format(kind)
-    if own.strides == strides_for(own, named):
-        return spec(made.dtype, shape, strides_for(made, named), p.device)
-    return made
-
-
-class _Format:
-    """Enough of a memory format for `strides_for`."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
+def _layout(first: Any, second: Any, shape: tuple[int, ...], p: Any) -> Any:
+    """A result: channels last in memory if the input or the weight (the second) is."""
+    base = first.spec
+    form = suggested(base)
+    if form is contiguous_format and second.spec.ndim == base.ndim:
+        form = suggested(second.spec)
+    plain = base.dtype.category != FLOATING or base.dtype is float64
+    return spec(base.dtype, shape, None if plain else strides_in(shape, form.name), p.device)
 
 
 def _convolution(p: Any, input: Any, weight: Any, bias: Any, stride: Any, padding: Any,
@@ -137,7 +128,7 @@ def _convolution(p: Any, input: Any, weight: Any, bias: Any, stride: Any, paddin
     w = _geometry(shape, tuple(weight.spec.shape), stride, padding, dilation, transposed,
                   output_padding, groups)
     channels, size = (w.inputs, w.size) if transposed else (w.outputs, w.result)
-    made = p.result(_layout(input, (shape[0], channels, *size), p))
+    made = p.result(_layout(input, weight, (shape[0], channels, *size), p))
     if made.spec.numel == 0:
         return
     if input.spec.numel == 0 or weight.spec.numel == 0:
@@ -154,8 +145,8 @@ def _convolution_backward(p: Any, grad_output: Any, input: Any, weight: Any, bia
     w = _geometry(tuple(input.spec.shape), tuple(weight.spec.shape), stride, padding, dilation,
                   transposed, output_padding, groups)
     wants = output_mask
-    to_input = p.result(_layout(input, tuple(input.spec.shape), p)) if wants[0] else \
-        absent(p, input)
+    to_input = p.result(_layout(input, weight, tuple(input.spec.shape), p)) \
+        if wants[0] else absent(p, input)
     to_weight = p.result(spec(weight.spec.dtype, weight.spec.shape, None, p.device)) \
         if wants[1] else absent(p, input)
     to_bias = p.result(spec(bias_dtype, (grad_output.spec.shape[1],), None, p.device)) \

@@ -7,7 +7,7 @@ from typing import Any
 from ..core.dtypes import INTEGRAL, DType, bool_, float64, int64
 from ..core.memory_formats import is_in, strides_for
 from ..core.spec import spec
-from ..core.views import expand_strides
+from ..core.views import expand_strides, view_strides
 from ..loops.ir import Expr, cast, const
 from .kinds import composite, rows
 
@@ -109,10 +109,10 @@ zero = rows("zero(Tensor self) -> Tensor", _zero, kind="copy", inplace=True,
 
 def _contiguous(ops: Any, self: Any, memory_format: Any) -> Any:
     kind = getattr(memory_format, "name", "contiguous_format")
-    if kind == "preserve_format":
-        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if is_in(self._spec, kind):
         return self
+    if kind == "preserve_format":
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     return ops.clone(self, memory_format=memory_format or ops.contiguous_format)
 
 
@@ -121,11 +121,20 @@ contiguous = composite("contiguous(Tensor self, *, any? memory_format=None) -> T
 
 
 def _copy_like(p: Any, self: Any, size: tuple[int, ...], stride: tuple[int, ...]) -> None:
-    made = spec(self.spec.dtype, size, stride, p.device)
-    p.flat(lambda x: x, [self], [p.result(made)])
+    made = p.result(spec(self.spec.dtype, size, stride, p.device))
+    shape = tuple(self.spec.shape)
+    if shape != tuple(size):
+        parts = view_strides(size, stride, shape)
+        assert parts is not None  # callers join dimensions that the strides let join
+        made = made.seen((shape, parts, 0))
+    p.flat(lambda x: x, [self], [made])
 
 
 copy_like = rows("copy_like(Tensor self, int[] size, int[] stride) -> Tensor", _copy_like,
-                 kind="copy", method=False, backward={"self": lambda grad: grad},
-                 samples=lambda make: [(make(3, 4), (3, 4), (1, 3))],
-                 doc="A copy with these strides.")
+                 kind="copy", method=False,
+                 backward={"self": lambda ops, grad, self_spec: grad
+                           if grad.shape == self_spec.shape
+                           else ops.reshape(grad, tuple(self_spec.shape))},
+                 samples=lambda make: [(make(3, 4), (3, 4), (1, 3)),
+                                       (make(3, 2, 2), (3, 4), (4, 1))],
+                 doc="A copy with these strides; dimensions that lie so may be joined.")

@@ -63,13 +63,13 @@ def _qr(p: Any, A: Any, mode: str) -> None:
         p.host("qr", [A, *results(p, A, (m, k), (k, n))], mode=mode)
 
 
-def _qr_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, mode: str) -> Any:
+def _qr_back(ops: Any, grads: Any, A_spec: Any, result0: Any, result1: Any, mode: str) -> Any:
     """With M = R gR^H - gQ^H Q: gA = (gQ + Q copyltu(M)) R^-H for tall matrices."""
     if mode == "r":
         raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when "
                            "mode='r'. Please use linalg.qr(A, mode='reduced') if you are going "
                            "to differentiate through linalg.qr.")
-    m, n = A.shape[-2:]
+    m, n = A_spec.shape[-2:]
     if mode == "complete" and m > n:
         raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and "
                            "nrows > ncols.")
@@ -77,7 +77,8 @@ def _qr_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, mode: str
     if m >= n:
         return _tall_qr_back(ops, grad_q, grad_r, result0, result1)
     # A = (X, Y), R = (U, V): Y = Q V
-    left, right = ops.narrow(result1, -1, 0, m), ops.narrow(A, -1, m, n - m)
+    left = ops.narrow(result1, -1, 0, m)
+    right = ops.matmul(result0, ops.narrow(result1, -1, m, n - m))
     if grad_r is None:
         made = _tall_qr_back(ops, grad_q, None, result0, left)
         return ops.cat([made, ops.zeros_like(right)], -1)
@@ -154,11 +155,11 @@ def _gaps(ops: Any, values: Any) -> Any:
     return ops.add(apart, one)
 
 
-def _svd_back(ops: Any, grads: Any, A: Any, result0: Any, result1: Any, result2: Any) -> Any:
+def _svd_back(ops: Any, grads: Any, A_spec: Any, result0: Any, result1: Any, result2: Any) -> Any:
     """U ((skew(U^H gU) / E) S + S (skew(V^H gV) / E) + gS) V^H, E[i, j] = S[j]^2 - S[i]^2, and
     what leaves the spans of U and V."""
     grad_u, grad_s, grad_vh = grads
-    m, n = A.shape[-2:]
+    m, n = A_spec.shape[-2:]
     k = min(m, n)
     u, s, vh = ops.narrow(result0, -1, 0, k), result1, ops.narrow(result2, -2, 0, k)
     down, across = ops.unsqueeze(s, -1), ops.unsqueeze(s, -2)

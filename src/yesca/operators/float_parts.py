@@ -8,10 +8,12 @@ from ..core.dtypes import (
     FLOATING, INTEGRAL, SCALAR_NAMES, DType, bfloat16, bool_, complex128, float16, float32, float64,
     int16, int32, int64,
 )
+from ..core.memory_formats import pointwise
+from ..core.spec import spec
 from ..loops.ir import Expr, bitcast, cast, const
 from ..loops.scalar import absolute, exp2, trunc, where
 from .arithmetic import no_derivative
-from .kinds import composite, elementwise
+from .kinds import composite, compute_dtype, elementwise, rows
 
 # ---- neighbours ------------------------------------------------------------------------------
 
@@ -96,22 +98,22 @@ def _halves(x: Expr) -> tuple[Expr, Expr]:
     return where(odd, x, bitcast(kept, x.dtype)), where(odd, const(0, whole), exponent)
 
 
-def _frexp_dtypes(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
-    if promoted.category != FLOATING:
+def _frexp(p: Any, self: Any) -> None:
+    dtype = self.spec.dtype
+    if dtype.category != FLOATING:
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
-    return promoted, promoted
+    shape = tuple(self.spec.shape)
+    strides = pointwise([self.spec], shape)
+    made = [p.result(spec(d, shape, strides, p.device)) for d in (dtype, int32)]
+    p.flat(lambda x: _halves(cast(x, compute_dtype(dtype))), [self], made)
 
 
-elementwise("mantissa(Tensor self) -> Tensor", lambda x: _halves(x)[0], dtype=_frexp_dtypes,
-            inplace=False, out=False, method=False, node_name="FrexpBackward0",
-            backward={"self": lambda grad, self: grad * exp2(cast(-_halves(self)[1], grad.dtype))},
-            doc="self scaled by a power of two into [0.5, 1).")
-elementwise("binary_exponent(Tensor self) -> Tensor", lambda x: _halves(x)[1],
-            dtype=lambda promoted, values: (_frexp_dtypes(promoted, values)[0], int32),
-            inplace=False, out=False, method=False, doc="The exponent that mantissa() leaves out.")
+rows("frexp_parts(Tensor self) -> (Tensor, Tensor)", _frexp, method=False, carriers=1,
+     node_name="FrexpBackward0", backward={"self": lambda ops, grads, result1: ops.ldexp_whole(
+         grads[0], ops.neg(result1))})
 composite("frexp(Tensor self) -> (Tensor, Tensor)",
-          lambda ops, self: ops.named("frexp", (ops.mantissa(self), ops.binary_exponent(self))),
-          out=True, doc="mantissa and exponent: self = mantissa * 2 ** exponent.")
+          lambda ops, self: ops.named("frexp", ops.frexp_parts(self)), out=True,
+          doc="mantissa and exponent: self = mantissa * 2 ** exponent.")
 
 
 def _scaled(x: Expr, power: Expr) -> Expr:

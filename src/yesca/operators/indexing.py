@@ -105,23 +105,28 @@ def _fails(shape: tuple[int, ...], where: tuple[int, ...], checked: bool) -> lis
 
 
 def _index(p: Any, self: Any, where: tuple[int, ...], indices: Any) -> None:
-    gathered(p, self, where, indices, _fails(tuple(self.spec.shape), where, True))
+    gathered(p, self, where, indices, _fails(tuple(self.spec.shape), where, True),
+             ordered=True)
 
 
 def gathered(p: Any, self: Any, where: tuple[int, ...], indices: Any, fails: list[Any],
-             negative: bool = True) -> None:
-    """One gather: every result element is loaded at the offset that its indices give."""
+             negative: bool = True, ordered: bool = False) -> None:
+    """One gather: every result element is loaded at the offset that its indices give.
+
+    `ordered`: the result lies in the order of the dimensions of self and of the indices.
+    """
     shape, strides = tuple(self.spec.shape), self.spec.strides
     common, at, keep = _layout(shape, where, indices)
     kept = [shape[d] for d in keep]
     full = (*kept[:at], *common, *kept[at:])
-    out = p.result(spec(self.spec.dtype, full, None, p.device))
     own = [strides[d] for d in keep]
     steps = (*own[:at], *(0 for _ in common), *own[at:])
     sizes, jumps = [shape[d] for d in where], [strides[d] for d in where]
     source = self.seen((full, steps, 0))
     tail = len(kept) - at
     seen = [_beside(i, common, tail) for i in indices]
+    out = p.result(spec(self.spec.dtype, full, _order(source, indices, common, at) if ordered
+                        else None, p.device))
 
     def body(_: Expr, *loads: Expr) -> Expr:
         offset = places.offset_of(p, loads, sizes, jumps, fails, negative)
@@ -132,6 +137,18 @@ def gathered(p: Any, self: Any, where: tuple[int, ...], indices: Any, fails: lis
         p.rows(body, [source, *rows_of], [out], list(full[:-1]), full[-1])
     else:
         p.flat(body, [source, *seen], [out])
+
+
+def _order(source: Any, indices: Any, common: tuple[int, ...], at: int) -> tuple[int, ...]:
+    """Strides of the result: dimensions in the order of those kept, then of the indices'."""
+    full = tuple(source.spec.shape)
+    shape = (*(1 for _ in range(at)), *common, *(1 for _ in range(len(full) - at - len(common))))
+    order = [source.spec.strides]
+    for index in indices:
+        steps = algebra.view_strides(common, places.spread(index, common).spec.strides, shape)
+        assert steps is not None  # dimensions of size 1 can always be added
+        order.append(algebra.expand_strides(shape, steps, full))
+    return algebra.sorted_strides(order, full)
 
 
 def _beside(index: Any, common: tuple[int, ...], tail: int) -> Any:

@@ -118,7 +118,9 @@ def _stacked_strides(tensors: Any, shape: tuple[int, ...], d: int) -> tuple[int,
         return strides_in((*shape, count), made.name)
     whole = (*shape[:d], count * shape[d], *shape[d + 1:])
     steps = strides_in(whole, common([t.spec for t in tensors]).name)
-    return (*steps[:d], steps[d] * shape[d], *steps[d:])
+    found = algebra.view_strides(whole, steps, (*shape[:d], count, *shape[d:]))
+    assert found is not None  # a dimension can always be split
+    return found
 
 
 def _stack_back(ops: Any, grad: Any, tensors_spec: Any, needs: Any, dim: int) -> Any:

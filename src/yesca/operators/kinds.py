@@ -72,8 +72,9 @@ def elementwise_program(record: Record, p: Any, values: tuple[Any, ...]) -> None
     if compute.is_complex and record.name == "abs" and p.inplace_target is not None:
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     shape = broadcast_shapes(*(t.spec.shape for t in tensors))
+    first = tensors[0].spec
     strides = pointwise([t.spec for t in tensors], shape, bool(numbers)) \
-        if record.strides is None else record.strides(tensors[0].spec)
+        if record.strides is None or tuple(first.shape) != shape else record.strides(first)
     results = [p.result(spec(d, shape, strides, p.device))
                for d in _result_dtypes(record, values, result, p)]
 

@@ -70,10 +70,22 @@ rows("std_moments(Tensor self, any dims, any correction) -> (Tensor, Tensor)",
      method=False, node_name="StdBackward0", **_SAMPLES,
      backward={"self": lambda ops, grads, self, result0, result1, dims, correction: _var_grad(
          ops, grads, self, result0, result1, dims, correction)})
+# Where the mean is a result that the user has, it may be written to: it is computed anew.
+rows("var_and_mean(Tensor self, any dims, any correction) -> (Tensor, Tensor)",
+     lambda p, self, dims, correction: _var_program(p, self, dims, correction, False),
+     method=False, node_name="VarMeanBackward0", **_SAMPLES,
+     backward={"self": lambda ops, grads, self, dims, correction: _var_grad(
+         ops, grads, self, None, ops.mean(self, dims), dims, correction)})
+rows("std_and_mean(Tensor self, any dims, any correction) -> (Tensor, Tensor)",
+     lambda p, self, dims, correction: _var_program(p, self, dims, correction, True),
+     method=False, node_name="StdMeanBackward0", **_SAMPLES,
+     backward={"self": lambda ops, grads, self, result0, dims, correction: _var_grad(
+         ops, grads, self, result0, ops.mean(self, dims), dims, correction)})
 
 
 def _moments(ops: Any, self: Any, dim: Any, unbiased: Any, correction: Any, keepdim: bool,
-             root: bool) -> tuple[Any, Any]:
+             root: bool, both: bool = True) -> tuple[Any, Any]:
+    """The deviation or variance, and the mean; `both`: the caller gives the mean to the user."""
     if isinstance(dim, bool):  # var(x, unbiased)
         dim, unbiased = None, dim
     ndim = self.dim()
@@ -82,7 +94,7 @@ def _moments(ops: Any, self: Any, dim: Any, unbiased: Any, correction: Any, keep
         (0 if unbiased is False else 1)
     if self.dtype.is_complex:
         return _complex_moments(ops, self, dim, amount, keepdim, root)
-    function = ops.std_moments if root else ops.var_moments
+    function = getattr(ops, ("std" if root else "var") + ("_and_mean" if both else "_moments"))
     values, middle = function(self if ndim else ops.reshape(self, (1,)), dims if ndim else (0,),
                               amount)
     if keepdim and ndim:
@@ -104,7 +116,7 @@ for _name, _root in (("var", False), ("std", True)):
     composite(f"{_name}(Tensor self, any? dim=None, any? unbiased=None, bool keepdim=False, *, "
               "any? correction=None) -> Tensor",
               lambda ops, self, dim, unbiased, keepdim, correction, root=_root: _moments(
-                  ops, self, dim, unbiased, correction, keepdim, root)[0], out=True,
+                  ops, self, dim, unbiased, correction, keepdim, root, False)[0], out=True,
               doc="With Bessel's correction by default (correction=1).")
     composite(f"{_name}_mean(Tensor self, any? dim=None, any? unbiased=None, "
               "bool keepdim=False, *, any? correction=None) -> (Tensor, Tensor)",

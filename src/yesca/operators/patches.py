@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..core.layouts import channels_last_3d
+from ..core.memory_formats import strides_in, suggested
 from ..core.spec import contiguous_strides, spec
 from . import spans
 from .kinds import composite, compute_dtype, rows
@@ -157,6 +159,12 @@ composite("col2im(Tensor self, any output_size, any kernel_size, any dilation, a
 
 # ---- shuffles --------------------------------------------------------------------------------
 
+def _turned(ops: Any, self: Any, parts: Any, order: Sizes, shape: Sizes) -> Any:
+    """self in parts, these in another order, joined to `shape`, in the format self suggests."""
+    made = ops.permute(ops.reshape(self, parts), order)
+    return ops.copy_like(made, shape, strides_in(shape, suggested(self._spec).name))
+
+
 def _pixel_shuffle(ops: Any, self: Any, upscale_factor: int) -> Any:
     shape, r = tuple(self.shape), upscale_factor
     if len(shape) < 3:
@@ -170,9 +178,14 @@ def _pixel_shuffle(ops: Any, self: Any, upscale_factor: int) -> Any:
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
             f"of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}")
     n = len(lead)
-    split = ops.reshape(self, (*lead, c // (r * r), r, r, h, w))
-    turned = ops.permute(split, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
-    return ops.reshape(turned, (*lead, c // (r * r), h * r, w * r))
+    _check_rank(self)
+    return _turned(ops, self, (*lead, c // (r * r), r, r, h, w),
+                   (*range(n), n, n + 3, n + 1, n + 4, n + 2), (*lead, c // (r * r), h * r, w * r))
+
+
+def _check_rank(self: Any) -> None:
+    if suggested(self._spec) is channels_last_3d:
+        raise RuntimeError("Unsupported memory format. Supports only ChannelsLast, Contiguous")
 
 
 def _pixel_unshuffle(ops: Any, self: Any, downscale_factor: int) -> Any:
@@ -189,9 +202,9 @@ def _pixel_unshuffle(ops: Any, self: Any, downscale_factor: int) -> Any:
                 f"pixel_unshuffle expects {label} to be divisible by downscale_factor, but "
                 f"input.size({at})={size} is not divisible by {r}")
     n = len(lead)
-    split = ops.reshape(self, (*lead, c, h // r, r, w // r, r))
-    turned = ops.permute(split, (*range(n), n, n + 2, n + 4, n + 1, n + 3))
-    return ops.reshape(turned, (*lead, c * r * r, h // r, w // r))
+    _check_rank(self)
+    return _turned(ops, self, (*lead, c, h // r, r, w // r, r),
+                   (*range(n), n, n + 2, n + 4, n + 1, n + 3), (*lead, c * r * r, h // r, w // r))
 
 
 def _channel_shuffle(ops: Any, self: Any, groups: int) -> Any:
@@ -205,8 +218,8 @@ def _channel_shuffle(ops: Any, self: Any, groups: int) -> Any:
     if shape[1] % groups:
         raise RuntimeError("Number of channels must be divisible by groups. Got "
                            f"{shape[1]} channels and {groups} groups.")
-    split = ops.reshape(self, (shape[0], groups, shape[1] // groups, *shape[2:]))
-    return ops.reshape(ops.transpose(split, 1, 2), shape)
+    return _turned(ops, self, (shape[0], groups, shape[1] // groups, *shape[2:]),
+                   (0, 2, 1, *range(3, len(shape) + 1)), shape)
 
 
 composite("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", _pixel_shuffle,

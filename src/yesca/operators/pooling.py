@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..core.dtypes import FLOATING, bool_, int32, int64
+from ..core.memory_formats import image
 from ..core.spec import contiguous_strides, spec
 from ..loops.ir import Expr, cast, const, fold, load
 from ..loops.scalar import idiv, isnan, maximum, where
@@ -69,8 +70,11 @@ def _max_pool(p: Any, self: Any, kernel: Sizes, stride: Sizes, padding: Sizes, d
         raise NotImplementedError(f'"max_pool{rank}d" not implemented for \'Bool\'')
     result = _result_size(shape, rank, kernel, stride, padding, dilation, ceil_mode)
     lead = shape[:-rank]
-    made = p.result(spec(dtype, (*lead, *result), None, p.device))
-    places = p.result(spec(int64, (*lead, *result) if indices else (0,), None, p.device))
+    whole = (*lead, *result)
+    strides = image(self.spec, whole, rank) if rank > 1 else None
+    made = p.result(spec(dtype, whole, strides, p.device))
+    places = p.result(spec(int64, whole, strides, p.device) if indices else
+                      spec(int64, (0,), None, p.device))
     if made.spec.numel == 0:
         return
     extents = _extents(shape, result, kernel, stride, padding, dilation)
@@ -272,7 +276,8 @@ def _avg_pool(p: Any, self: Any, kernel: Sizes, stride: Sizes, padding: Sizes, c
         raise NotImplementedError(f'"avg_pool{rank}d" not implemented for '
                                   f"'{p.scalar_name(dtype)}'")
     result = _result_size(shape, rank, kernel, stride, padding, ones, ceil_mode)
-    made = p.result(spec(dtype, (*shape[:-rank], *result), None, p.device))
+    whole = (*shape[:-rank], *result)
+    made = p.result(spec(dtype, whole, image(self.spec, whole, 2), p.device))
     if made.spec.numel == 0:
         return
     wide = compute_dtype(dtype)

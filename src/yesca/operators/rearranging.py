@@ -6,6 +6,7 @@ from typing import Any
 
 from ..core import views as algebra
 from ..core.dtypes import INTEGRAL, int32
+from ..core.memory_formats import common, kept, strides_in
 from ..core.spec import contiguous_strides, spec
 from ..loops.ir import Expr, cast, const, coord
 from ..loops.scalar import where
@@ -19,8 +20,7 @@ def _flip(p: Any, self: Any, dims: tuple[int, ...]) -> None:
     """A copy read backwards along the dimensions."""
     own = algebra.wrap_dims(dims, self.spec.ndim)
     shape, strides, offset = tuple(self.spec.shape), list(self.spec.strides), 0
-    out = p.result(spec(self.spec.dtype, shape, self.spec.strides if self.spec.dense else None,
-                        p.device))
+    out = p.result(spec(self.spec.dtype, shape, kept(self.spec), p.device))
     if not self.spec.numel:
         return
     for d in own if shape else ():
@@ -48,8 +48,12 @@ composite("flipud(Tensor self) -> Tensor", _flipped("flipud", 0), doc="Rows reve
 
 def _roll(p: Any, self: Any, shift: int, dim: int) -> None:
     """Two copies: the head to the tail's place and the tail to the front."""
-    out = p.result(spec(self.spec.dtype, self.spec.shape, None, p.device))
     size = self.spec.shape[dim]
+    cut = -shift % size if size else 0
+    form = common([spec(self.spec.dtype, *algebra.slice_(self.spec, dim, *ends, 1)[:2])
+                   for ends in ((cut, size), (0, cut))])
+    shape = tuple(self.spec.shape)
+    out = p.result(spec(self.spec.dtype, shape, strides_in(shape, form.name), p.device))
     if not self.spec.numel:
         return
     first = shift % size

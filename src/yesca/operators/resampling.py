@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.dtypes import FLOATING, DType, float64, int64, uint8
+from ..core.memory_formats import following
 from ..core.spec import spec
 from ..loops.ir import Expr, cast, const, coord, load
 from ..loops.scalar import absolute, floor, maximum, minimum
@@ -121,7 +122,9 @@ def _check(p: Any, self: Any, result: Sizes, name: str) -> None:
 def _resample(p: Any, self: Any, result: Sizes, mode: str, corners: bool, factors: Any) -> None:
     rank, shape, dtype = len(result), tuple(self.spec.shape), self.spec.dtype
     _check(p, self, result, _kernel_name(mode, rank))
-    made = p.result(spec(dtype, (*shape[:2], *result), None, p.device))
+    whole = (*shape[:2], *result)
+    strides = following(self.spec, whole) if mode != "cubic" or rank == 2 else None
+    made = p.result(spec(dtype, whole, strides, p.device))
     if made.spec.numel == 0:
         return
     wide = _wide(dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.dtypes import FLOATING
 from ..core.spec import spec
-from ..core.memory_formats import kept, pointwise
+from ..core.memory_formats import kept
 from ..loops.complexes import Complex
 from ..loops.ir import Expr, cast
 from ..loops.scalar import (
@@ -190,7 +190,7 @@ _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38,
 
 def _nan_to_num(p: Any, self: Any, nan: Any, posinf: Any, neginf: Any) -> None:
     dtype = self.spec.dtype
-    made = p.result(spec(dtype, self.spec.shape, pointwise([self.spec], tuple(self.spec.shape)),
+    made = p.result(spec(dtype, self.spec.shape, kept(self.spec),
                          p.device))
     wide = compute_dtype(dtype)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ... import functional as ops
 from ..._tensor import Tensor
+from ...core.layouts import contiguous_format
+from ...core.memory_formats import suggested
 from ..modules._names import to_tuple
 
 
@@ -41,9 +43,16 @@ def pad(input: Tensor, pad, mode: str = "constant", value: float | None = None) 
             "Non-constant padding takes 2 sizes for 2D or 3D inputs, 4 for 3D or 4D, 6 for 4D or "
             "5D."
         )
+    made = input
     for position, (before, after) in enumerate(pairs):
-        input = _pad_by_index(input, input.dim() - 1 - position, before, after, mode)
-    return input
+        made = _pad_by_index(made, input.dim() - 1 - position, before, after, mode)
+    return made if mode == "circular" or len(pairs) == 1 else _formatted(made, input)
+
+
+def _formatted(result: Tensor, like: Tensor) -> Tensor:
+    """The result in the memory format that another tensor suggests."""
+    form = suggested(like._spec)
+    return result if form is contiguous_format else result.clone(memory_format=form)
 
 
 def _pad_with_value(input: Tensor, pairs: list, value: float) -> Tensor:
@@ -66,7 +75,7 @@ def _pad_with_value(input: Tensor, pairs: list, value: float) -> Tensor:
             places.append((dim, max(before, 0), kept))
     if not places:
         return source.clone()
-    result = input.new_full(shape, value)
+    result = _formatted(input.new_full(shape, value), input)
     inside = result
     for dim, start, length in places:
         inside = inside.narrow(dim, start, length)
