@@ -25,7 +25,7 @@ def get(tensor: Any, index: Any) -> Any:
         return call(_basic[0], (tensor, tuple(_settled(i) for i in index)))
     view, indices = split(tensor, index)
     if not indices:
-        return view
+        return OPERATORS.alias(tensor) if view is tensor else view
     return OPERATORS.index_at(view, *_packed(view, indices))
 
 
@@ -142,8 +142,7 @@ def split(tensor: Any, index: Any) -> tuple[Any, dict[int, Any]]:
             basic.append(item)
             place += not isinstance(item, int)
     if all(isinstance(i, slice) and i == slice(None) for i in basic):
-        view = tensor if indices else call(record("alias"), (tensor,))  # type: ignore[arg-type]
-        return view, indices
+        return tensor, indices
     return call(record("getitem"), (tensor, tuple(basic))), indices  # type: ignore[arg-type]
 
 

@@ -32,26 +32,31 @@ def become(target: Any, made: Any) -> Any:
     return target
 
 
-def _written(target: Any, view: Callable[[], Any]) -> Any:
+def _written(target: Any, node: str, view: Callable[[], Any]) -> Any:
+    """The target as a view of itself; `node`: what PyTorch calls this on the tape."""
     inplace.check_tape(target, STATE.grad, False)
     if target.requires_grad:
         gradient_edge(target)  # settles a view whose base was written since
-    return target._become(view())
+    made = view()
+    if made._node is not None and made._node is not target._node:
+        made._node.extra.label = node
+    return target._become(made)
 
 
 def _unsqueeze_(self: Any, dim: int) -> Any:
     """A new dimension of size 1, in place."""
-    return _written(self, lambda: OPERATORS.unsqueeze(self, dim))
+    return _written(self, "UnsqueezeBackward1", lambda: OPERATORS.unsqueeze(self, dim))
 
 
 def _squeeze_(self: Any, dim: Any = None) -> Any:
     """Dimensions of size 1 (all, or those given) dropped, in place."""
-    return _written(self, lambda: OPERATORS.squeeze(self, dim))
+    overload = 3 if dim is None else 4 if isinstance(dim, int) else 5
+    return _written(self, f"SqueezeBackward{overload}", lambda: OPERATORS.squeeze(self, dim))
 
 
 def _transpose_(self: Any, dim0: int, dim1: int) -> Any:
     """Two dimensions swapped, in place."""
-    return _written(self, lambda: OPERATORS.transpose(self, dim0, dim1))
+    return _written(self, "TransposeBackward1", lambda: OPERATORS.transpose(self, dim0, dim1))
 
 
 def _swapaxes_(self: Any, axis0: int, axis1: int) -> Any:
@@ -66,12 +71,13 @@ def _swapdims_(self: Any, dim0: int, dim1: int) -> Any:
 
 def _t_(self: Any) -> Any:
     """A matrix transposed, in place."""
-    return _written(self, lambda: OPERATORS.t(self))
+    return _written(self, "TBackward1", lambda: OPERATORS.t(self))
 
 
 def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """Other sizes, strides and offset over the same storage, in place."""
-    return _written(self, lambda: OPERATORS.as_strided(self, size, stride, storage_offset))
+    return _written(self, "AsStridedBackward1",
+                    lambda: OPERATORS.as_strided(self, size, stride, storage_offset))
 
 
 METHODS = {f.__name__.removeprefix("_"): f for f in (

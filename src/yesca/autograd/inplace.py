@@ -73,6 +73,12 @@ class CopySlices(OwnNode):
     def result_spec(self, port: int) -> Any:
         return self._view[2]
 
+    def shown(self) -> tuple[int | None, ...]:
+        """The base's place, then those of the written call but for the view's own."""
+        own = self._position
+        return (0, *(k if k is None else k + (k < own)
+                     for k in self._inner.shown() if k != own))
+
     def release(self) -> None:
         self._inner.release()
 

@@ -24,12 +24,13 @@ class NodeExtra:
     retained      by result: a weak reference to the tensor whose `.grad` keeps the gradient
     metadata      what users store on the node
     trace         for anomaly mode: the lines of Python that made the node, and its parent node
+    label         its name, where that is not the record's
     detached      results whose tensors were taken off the tape in place
     handle        a weak reference to the object that `grad_fn` gave
     """
 
-    __slots__ = ("pre_hooks", "hooks", "tensor_hooks", "retained", "metadata", "trace", "detached",
-                 "handle")
+    __slots__ = ("pre_hooks", "hooks", "tensor_hooks", "retained", "metadata", "trace", "label",
+                 "detached", "handle")
 
     def __init__(self) -> None:
         self.pre_hooks: OrderedDict[int, Any] | None = None
@@ -38,6 +39,7 @@ class NodeExtra:
         self.retained: dict[int, Any] | None = None
         self.metadata: dict[Any, Any] | None = None
         self.trace: tuple[list[str], Any] | None = None
+        self.label = ""
         self.detached: set[int] | None = None
         self.handle: Any = None
 
@@ -49,6 +51,8 @@ class Node(NodeBase):
 
     def name(self) -> str:
         """PyTorch's name of this kind of node."""
+        if self._extra is not None and self._extra.label:
+            return self._extra.label  # type: ignore[no-any-return]
         return self._plan.record.grad_name_of(self._plan)  # type: ignore[no-any-return]
 
     @property
@@ -88,7 +92,8 @@ class Node(NodeBase):
         for parameter, value in given:
             if own is not None and parameter.name not in own:
                 continue
-            if value is NUMBER and parameter.is_tensor and record.counts_numbers:
+            if parameter.is_tensor and (value is None and record.counts_absent or
+                                        value is NUMBER and record.counts_numbers):
                 found.append(None)
             refs = value if isinstance(value, tuple) else (value,)
             found += [r.slot for r in refs if isinstance(r, Ref)]

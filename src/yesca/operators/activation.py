@@ -99,7 +99,7 @@ def _soft(x: Expr) -> Expr:
 _leaky = elementwise(
     "_leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
     lambda x, slope: where(x > 0, x, x * slope), takes="f", method=False,
-    node_name="LeakyReluBackward0",
+    node_name=lambda plan: f"LeakyReluBackward{int(plan.inplace)}",
     backward={"self": lambda grad, self, negative_slope: where(
         self > 0, grad, grad * negative_slope)})
 
@@ -115,7 +115,8 @@ def _elu_grad(grad: Expr, self: Expr, alpha: Any, scale: Any, input_scale: Any) 
 
 _elu = elementwise(
     "_elu_scaled(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
-    _elu_body, takes="f", kernel="elu_cpu", method=False, node_name="EluBackward0",
+    _elu_body, takes="f", kernel="elu_cpu", method=False,
+    node_name=lambda plan: f"EluBackward{int(plan.inplace)}",
     backward={"self": _elu_grad})
 composite("_elu(Tensor self, Scalar alpha=1.0) -> Tensor",
           lambda ops, self, alpha: ops._elu_scaled(self, alpha, 1, 1), method=False)

@@ -64,6 +64,7 @@ sub = elementwise(
 rsub = elementwise(
     "rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     lambda x, y, alpha: fma(-x, alpha, y), dtype=_no_bool, inplace=False, out=False,
+    node_name=lambda plan: f"RsubBackward{int(plan.operands < 2)}",
     takes="bifc", backward={"self": lambda grad, alpha: -grad * alpha, "other": lambda grad: grad},
     doc="other - alpha * self.")
 mul = elementwise(
@@ -126,6 +127,7 @@ def _zero_division(value: int) -> None:
 
 div = elementwise(
     "div(Tensor self, Tensor other, *, str? rounding_mode=None) -> Tensor", _quotient,
+    node_name=lambda plan: f"DivBackward{0 if plan.values[-1] is None else 2}",
     dtype=_quotient_rule, domain={"other": (0.5, 3.0)}, holds=_whole_by_zero, fail=_zero_division,
     aliases=("divide", "true_divide"), takes="bifc", numbers=_BOTH,
     backward={
@@ -162,6 +164,7 @@ def floor_remainder(x: Expr, y: Expr) -> Expr:
 
 remainder = elementwise(
     "remainder(Tensor self, Tensor other) -> Tensor", floor_remainder,
+    node_name=lambda plan: f"RemainderBackward{int(plan.operands > 1)}",
     takes="if", numbers=_BOTH, domain={"other": (0.7, 3.0)},
     holds=_whole_by_zero, fail=_zero_division,
     backward={"self": lambda grad: grad,
@@ -170,6 +173,7 @@ remainder = elementwise(
 fmod_ = elementwise(
     "fmod(Tensor self, Tensor other) -> Tensor",
     lambda x, y: fmod(x, y) if floating(x) else irem(x, y), domain={"other": (0.7, 3.0)},
+    node_name=lambda plan: f"FmodBackward{int(plan.operands > 1)}",
     takes="if", holds=_whole_by_zero, fail=_zero_division,
     backward={"self": lambda grad: grad,
               "other": lambda grad, self, other: -grad * trunc(self / other)},
@@ -336,6 +340,7 @@ def _clamp_rule(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]
 clamp = elementwise(
     "clamp(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", _clamped,
     numbers=("min", "max"), dtype=_clamp_rule, takes="bif", kernel="clamp_scalar_cpu",
+    node_name=lambda plan: f"ClampBackward{int(plan.operands < 2)}",
     no_complex="clamp is not supported for complex types",
     samples=lambda make: [(make(3, 4), -1, 1), (make(3, 4), None, 1), (make(3), make(3)),
                           (make(2, 3), make(3, high=0), make(2, 1, low=0)), (make(0, 2), 1)],
@@ -401,6 +406,7 @@ def _equal_dtypes(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DTyp
 lerp = elementwise(
     "lerp(Tensor self, Tensor end, Tensor weight) -> Tensor",
     lambda x, y, w: where(absolute(w) < 0.5, fma(w, y - x, x), fma(y - x, w - 1.0, y)),
+    node_name=lambda plan: f"LerpBackward{int(plan.operands > 2)}",
     takes="fc", kernel="lerp_kernel_tensor", numbers=("weight",), dtype=_equal_dtypes,
     backward={"self": lambda grad, weight: grad * (1.0 - weight),
               "end": lambda grad, weight: grad * weight,

@@ -219,7 +219,7 @@ def _batch_norm_back(ops: Any, grads: Any, input: Any, weight: Any, result1: Any
 
 rows("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
      "Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-     _batch_norm, method=False, carriers=1,
+     _batch_norm, method=False, carriers=1, counts_absent=True,
      backward={("input", "weight", "bias"): _batch_norm_back},
      doc="batch_norm, and the mean and 1 / standard deviation of each channel.")
 composite("batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
@@ -405,6 +405,7 @@ def _group_norm_back(ops: Any, grads: Any, input: Any, groups: int, weight: Any,
 
 rows("group_norm_forward(Tensor input, int groups, Tensor? weight, Tensor? bias, float eps) -> "
      "(Tensor, Tensor, Tensor)", _group_norm, method=False, carriers=1,
+     counts_absent=True,
      node_name="NativeGroupNormBackward0",
      backward={("input", "weight", "bias"): _group_norm_back})
 composite("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, "

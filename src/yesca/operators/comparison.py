@@ -200,16 +200,18 @@ where_public = composite("where(Tensor condition, Tensor? self=None, Tensor? oth
                          doc="self where the condition holds, else other.")
 
 
-def _masked_fill(ops: Any, self: Any, mask: Any, value: Any) -> Any:
-    if mask.dtype is not bool_:
-        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype "
-                           f"{mask.dtype}")
-    if ops.is_tensor(value):
-        if value.dim():
-            raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got "
-                               f"tensor with {value.dim()} dimension(s).")
-        value = ops.to_dtype(value, self.dtype) if value.dtype is not self.dtype else value
-    return ops.fill_where(self, mask, value)
+def _masked_fill(inplace: bool) -> Any:
+    def body(ops: Any, self: Any, mask: Any, value: Any) -> Any:
+        if mask.dtype is not bool_:
+            raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype "
+                               f"{mask.dtype}")
+        if ops.is_tensor(value):
+            if value.dim():
+                raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but "
+                                   f"got tensor with {value.dim()} dimension(s).")
+            value = ops.to_dtype(value, self.dtype) if value.dtype is not self.dtype else value
+        return (ops.fill_where_ if inplace else ops.fill_where)(self, mask, value)
+    return body
 
 
 def _fill_program(p: Any, self: Any, mask: Any, value: Any) -> None:
@@ -236,15 +238,17 @@ def _fill_program(p: Any, self: Any, mask: Any, value: Any) -> None:
 
 fill_where = rows(
     "fill_where(Tensor self, Tensor mask, Tensor value) -> Tensor", _fill_program,
-    inplace=True, method=False, node_name="MaskedFillBackward0", takes="bifc",
+    inplace=True, method=False, takes="bifc",
+    node_name=lambda plan: f"MaskedFillBackward{int(plan.operands > 2)}",
     samples=lambda make: [(make(3, 4), make.truths(3, 4), 1), (make(3, 4), make.truths(4), make()),
                           (make(), make.truths(), 1)],
     backward={"self": lambda ops, grad, mask, self_spec: ops.sum_to_size(
         ops.select_where(mask, 0.0, grad), tuple(self_spec.shape)),
         "value": lambda ops, grad, mask, value_spec: ops.sum(
             ops.select_where(mask, grad, 0.0)) if value_spec is not None else None})
-masked_fill = composite("masked_fill(Tensor self, Tensor mask, Tensor value) -> Tensor",
-                        _masked_fill, inplace=True,
-                        samples=lambda make: [(make(3, 4), make.truths(3, 4), 1),
-                                              (make(3, 4), make.truths(4), make())],
-                        doc="self with value where the mask is true.")
+for _suffix in ("", "_"):
+    composite(f"masked_fill{_suffix}(Tensor self, Tensor mask, Tensor value) -> Tensor",
+              _masked_fill(bool(_suffix)),
+              samples=lambda make: [(make(3, 4), make.truths(3, 4), 1),
+                                    (make(3, 4), make.truths(4), make())],
+              doc="self with value where the mask is true.")

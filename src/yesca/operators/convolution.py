@@ -215,6 +215,7 @@ def _back(ops: Any, grad: Any, input: Any, weight: Any, bias_spec: Any, stride: 
 
 rows(f"convolution(Tensor input, Tensor weight, Tensor? bias, {_NUMBERS}) -> Tensor",
      _convolution, method=False, backward={("input", "weight", "bias"): _back},
+     counts_absent=True,
      doc="The general (transposed) convolution of any rank.")
 
 

@@ -92,6 +92,7 @@ def _fill(p: Any, self: Any, value: Any) -> None:
 
 
 fill = rows("fill(Tensor self, Tensor value) -> Tensor", _fill, kind="copy", inplace=True,
+            node_name=lambda plan: f"FillBackward{2 * plan.inplace + (plan.operands > 1)}",
             samples=lambda make: [(make(3, 4), 1), (make(3, 4), make()), (make(0, 3), 1)],
             backward={"self": lambda ops, grad: ops.zeros_like(grad),
                       "value": lambda ops, grad: ops.sum(grad)},

@@ -158,8 +158,15 @@ def _split_back(ops: Any, grads: Any, self_spec: Any, sizes: Any, dim: int) -> A
     return ops.cat(parts, dim) if len(parts) > 1 else parts[0]
 
 
+def _split_name(plan: Any) -> str:
+    """Pieces of one size (the last may be smaller) are another node than those of listed sizes."""
+    sizes = plan.values[1]
+    return "SplitBackward0" if len(set(sizes[:-1])) < 2 and sizes[-1] <= sizes[0] \
+        else "SplitWithSizesBackward0"
+
+
 rows("split_views(Tensor self, any sizes, int dim) -> Tensor[]", _split, kind="view",
-     method=False, node_name="SplitBackward0", backward={"self": _split_back})
+     method=False, node_name=_split_name, backward={"self": _split_back})
 
 
 def _pieces(size: int, total: int) -> tuple[int, ...]:

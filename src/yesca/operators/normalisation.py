@@ -274,7 +274,7 @@ def asked(needs: tuple[bool, ...], given: tuple[Any, ...]) -> tuple[bool, ...]:
 
 rows("native_layer_norm(Tensor input, any normalized_shape, Tensor? weight, Tensor? bias, "
      "float eps) -> (Tensor, Tensor, Tensor)", _layer_norm, method=False, carriers=1,
-     backward={("input", "weight", "bias"): _layer_norm_back},
+     counts_absent=True, backward={("input", "weight", "bias"): _layer_norm_back},
      doc="layer_norm, and the mean and 1 / standard deviation of each sample.")
 composite("layer_norm(Tensor input, any normalized_shape, Tensor? weight=None, "
           "Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",

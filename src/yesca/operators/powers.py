@@ -30,7 +30,7 @@ def _power_exponent_grad(grad: Expr, self: Expr, exponent: Expr, result: Expr) -
 
 pow_tensor = elementwise(
     "pow_general(Tensor self, Tensor exponent) -> Tensor", _power, takes="ifc", kernel="pow",
-    node_name="PowBackward0",
+    node_name=lambda plan: f"PowBackward{int(plan.operands > 1)}",
     backward={"self": _power_base_grad, "exponent": _power_exponent_grad}, method=False,
     out=False, domain={"self": (0.3, 3.0), "exponent": (0.0, 3.0)},
     numbers=("exponent",))
@@ -73,24 +73,31 @@ pow_fixed = elementwise(
 _PLAIN_EXPONENTS = (0, 1, 2, 3, 0.5, -0.5, -1, -2)
 
 
-def _pow(ops: Any, self: Any, exponent: Any) -> Any:
-    if not ops.is_tensor(self):
-        return ops.pow_general(ops.scalar_tensor(self, exponent), exponent)
-    if isinstance(exponent, (int, float)) and exponent in _PLAIN_EXPONENTS:
-        floats = self.dtype.category >= FLOATING
-        if floats or (isinstance(exponent, int) and exponent >= 0 and self.dtype is not bool_):
-            return ops.pow_fixed(self, exponent)
-    if isinstance(exponent, int) and exponent < 0 and self.dtype.category < FLOATING:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
-    return ops.pow_general(self, exponent)
+def _power_of(inplace: bool) -> Any:
+    general, fixed = ("pow_general_", "pow_fixed_") if inplace else ("pow_general", "pow_fixed")
+
+    def body(ops: Any, self: Any, exponent: Any) -> Any:
+        if not ops.is_tensor(self):
+            return ops.pow_general(ops.scalar_tensor(self, exponent), exponent)
+        if isinstance(exponent, (int, float)) and exponent in _PLAIN_EXPONENTS:
+            floats = self.dtype.category >= FLOATING
+            if floats or (isinstance(exponent, int) and exponent >= 0 and self.dtype is not bool_):
+                return getattr(ops, fixed)(self, exponent)
+        if isinstance(exponent, int) and exponent < 0 and self.dtype.category < FLOATING:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        return getattr(ops, general)(self, exponent)
+    return body
 
 
-pow_ = composite("pow(Tensor self, Tensor exponent) -> Tensor", _pow, inplace=True, out=True,
+pow_ = composite("pow(Tensor self, Tensor exponent) -> Tensor", _power_of(False), out=True,
                  samples=lambda make: [(make(3, 4), 2), (make(2, 3, low=0.3), 0.7 if
                                        make.dtype.startswith(("f", "b")) else 5),
                                        (make(2, 3, low=0.3), make(3, low=0.2)),
                                        (make(low=0.5), make(2, low=0.2))],
                  doc="self ** exponent.")
+composite("pow_(Tensor self, Tensor exponent) -> Tensor", _power_of(True), function=False,
+          samples=lambda make: [(make(3, 4), 2), (make(2, 3, low=0.3), make(3, low=0.2))],
+          doc="self ** exponent, in place.")
 
 
 # ---- rounding --------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ order, with `make(*shape)`, `make.integers(*shape, low=, high=)` and `make.truth
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -83,6 +84,7 @@ class Record:
     samples: Formula | None = None
     strides: Formula | None = None  # of results that do not lie as the operands do (elementwise)
     errors: Formula | None = None
+    counts_absent: bool = False  # a tensor that was not given is an edge of the tape's node
     derived_from: Record | None = None
     node_name: str | Callable[[Any], str] = ""
     carriers: int | None = None  # leading results that carry gradients (all)
@@ -124,8 +126,8 @@ class Record:
     def counts_numbers(self) -> bool:
         """Whether a number in the place of a tensor is an edge of the tape's node, as PyTorch has
         it: there, such a number is made a tensor."""
-        return self.kind == "elementwise" and self.name not in (
-            "pow", "rsub", "remainder", "fmod", "lerp", "clamp", "clamp_min", "clamp_max")
+        return self.name == "select_where" or self.kind == "elementwise" and self.name not in (
+            "rsub", "remainder", "fmod", "lerp", "clamp", "floor_divide")
 
     def saved_names(self, wanted: set[str]) -> list[str]:
         """Names that the formulas for these arguments read: what the tape must keep."""
@@ -147,11 +149,12 @@ class Record:
 
     @once
     def grad_name(self) -> str:
-        """PyTorch's name of the tape node: `add` gives AddBackward0."""
+        """PyTorch's name of the tape node: `add` gives AddBackward0, `log1p` Log1PBackward0."""
         if isinstance(self.node_name, str) and self.node_name:
             return self.node_name
-        return "".join(part.capitalize() if not part[:1].isupper() else part
-                       for part in self.name.strip("_").split("_")) + "Backward0"
+        made = "".join(part.capitalize() if not part[:1].isupper() else part
+                       for part in self.name.strip("_").split("_"))
+        return re.sub(r"\d[a-z]", lambda pair: pair[0].upper(), made) + "Backward0"
 
     def grad_name_of(self, plan: Any) -> str:
         """The name of the tape node of a plan, where it depends on the operands' ranks."""

@@ -38,6 +38,11 @@ def spread(ops: Any, value: Any, shape: tuple[int, ...], dim: Any, keepdim: bool
     return ops.spread(value, shape, dim, keepdim)
 
 
+def _by_dim(name: str) -> Any:
+    """PyTorch's node of a reduction: one over all dimensions, another over some."""
+    return lambda plan: f"{name}Backward{int(plan.values[1] is not None)}"
+
+
 def _sum_back(ops: Any, grad: Any, self_spec: Any, dim: Any, keepdim: bool) -> Any:
     made = ops.spread(grad, self_spec.shape, dim, keepdim)
     return made if made.dtype is self_spec.dtype else ops.to_dtype(made, self_spec.dtype)
@@ -45,6 +50,7 @@ def _sum_back(ops: Any, grad: Any, self_spec: Any, dim: Any, keepdim: bool) -> A
 
 sum_ = reduction("sum(Tensor self, any? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
                  "Tensor", "sum", dtype="sum", takes="bifc", backward={"self": _sum_back},
+                 node_name=_by_dim("Sum"),
                  doc="The sum over dim (all dimensions by default).")
 
 
@@ -57,7 +63,8 @@ def _mean_back(ops: Any, grad: Any, self_spec: Any, dim: Any, keepdim: bool) -> 
 
 mean = reduction("mean(Tensor self, any? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
                  "Tensor", "sum", final=lambda total, count: total / count, dtype="float",
-                 takes="bifc", backward={"self": _mean_back}, doc="The mean over dim.")
+                 takes="bifc", backward={"self": _mean_back}, node_name=_by_dim("Mean"),
+                 doc="The mean over dim.")
 amax = reduction("amax(Tensor self, any dim=[], bool keepdim=False) -> Tensor", "max",
                  dtype="same", backward={"self": lambda ops, grad, self, result, dim, keepdim:
                                          _shared(ops, grad, self, result, dim, keepdim)},
@@ -129,7 +136,7 @@ def _prod_with_zeros(ops: Any, grad: Any, self: Any, dim: Any, keepdim: bool) ->
 
 prod = reduction("prod(Tensor self, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
                  "Tensor", "prod", dtype="sum", takes="bifc", backward={"self": _prod_back},
-                 autocast="float32", doc="The product over dim.")
+                 node_name=_by_dim("Prod"), autocast="float32", doc="The product over dim.")
 count_nonzero = composite(
     "count_nonzero(Tensor self, any? dim=None) -> Tensor",
     lambda ops, self, dim: ops.sum(ops.ne(self, 0), dim), doc="How many are not zero.")

@@ -179,9 +179,17 @@ reshape_as = composite("reshape_as(Tensor self, Tensor other) -> Tensor",
 unsqueeze = view("unsqueeze(Tensor self, int dim) -> Tensor", algebra.unsqueeze, backward=_back,
                  samples=lambda make: [(make(3, 4), 0), (make(3, 4), -1), (make(), 0)],
                  inplace=False, doc="A new dimension of size 1.")
+
+
+def _overload(dim: Any) -> int:
+    """Which of PyTorch's signatures: no dimension, one, or several."""
+    return 0 if dim is None else 1 if isinstance(dim, int) else 2
+
+
 squeeze = view(
     "squeeze(Tensor self, any? dim=None) -> Tensor",
     lambda base, dim: algebra.squeeze(base, None if dim is None else _many(dim)),
+    node_name=lambda plan: f"SqueezeBackward{_overload(plan.values[1])}",
     backward=_back, doc="Dimensions of size 1 dropped.",
     samples=lambda make: [(make(1, 3, 1),), (make(1, 3, 1), 0), (make(1, 3, 1), (0, 1)), (make(),)])
 
@@ -249,7 +257,7 @@ def _narrow(base: Spec, dim: int, start: int, length: int) -> algebra.Strided:
 
 narrow = _parted("narrow", "int dim, int start, int length", _narrow,
                  parts=[((3, 4), (1, 1, 2), (3, 2)), ((3, 4), (0, -2, 1), (1, 4))],
-                 doc="A range of a dimension, by start and length.")
+                 node_name="SliceBackward0", doc="A range of a dimension, by start and length.")
 diagonal = _parted("diagonal", "int offset=0, int dim1=0, int dim2=1", algebra.diagonal,
                    parts=[((3, 4), (0, 0, 1), (3,)), ((3, 4), (1, 0, 1), (3,)),
                           ((2, 3, 4), (-1, 2, 0), (3, 1))],
