@@ -7,7 +7,8 @@ import sys
 from typing import NoReturn
 
 HELP = """\
-usage: python -m yesca [option ...] [program.py | -m module | -c code | -] [argument ...]
+usage: python -m yesca [--profile[=TRACE]] [option ...]
+                       [program.py | -m module | -c code | -] [argument ...]
        python -m yesca env | cache [info | clear | pack FOLDER]
 
 Runs a program written for PyTorch: `import torch` and its submodules are answered by yesca.
@@ -17,6 +18,8 @@ Runs a program written for PyTorch: `import torch` and its submodules are answer
   -c code       a program given as text
   -             a program read from standard input
   -i, -u, -O, -W arg, -X arg ...   options of Python itself
+  --profile     report at the end what the program spent its time on; with =TRACE, write a
+                trace for Perfetto to that file as well
 
   env           the environment variables that yesca reads, and their values
   cache info    where compiled kernels are kept, how many, how large
@@ -30,6 +33,7 @@ Runs a program written for PyTorch: `import torch` and its submodules are answer
 _ALONE = "bBdEiIOPqRsSuvx"  # options of Python without a value
 _VALUED = "WX"
 _SUBCOMMANDS = ("env", "cache")
+_PROGRAMS = ("file", "module", "code", "stdin")
 
 
 class UsageError(Exception):
@@ -52,6 +56,7 @@ class Request:
         self.arguments = arguments or []
         self.python_options = python_options or []
         self.rest = rest or []
+        self.profile = ""  # the word that asks for a profile
 
 
 def parse(words: list[str]) -> Request:
@@ -60,6 +65,16 @@ def parse(words: list[str]) -> Request:
     >>> parse(["-m", "pytest", "-q"]).arguments
     ['-q']
     """
+    if words and words[0].partition("=")[0] == "--profile":
+        found = _parse(words[1:])
+        if found.kind not in _PROGRAMS:
+            raise UsageError("--profile needs a program")
+        found.profile = words[0]
+        return found
+    return _parse(words)
+
+
+def _parse(words: list[str]) -> Request:
     options: list[str] = []
     place = 0
     while place < len(words):
@@ -128,7 +143,8 @@ def main() -> int:
         print(_versions().splitlines()[0] + "; `import torch` gives yesca", file=sys.stderr)
         _restart(["-i", "-q", *request.python_options], ["-c", ""])
     if request.python_options:
-        _restart(request.python_options, request.rest or ["-"])
+        asked = [request.profile] if request.profile else []
+        _restart(request.python_options, [*asked, *(request.rest or ["-"])])
     _run(request)
     return 0
 
@@ -137,6 +153,10 @@ def _run(request: Request) -> None:
     from . import finder, program
 
     finder.install()
+    if request.profile:
+        from . import profiling
+
+        profiling.begin(request.profile.partition("=")[2])
     if request.kind == "file":
         program.run_file(request.target, request.arguments)
     elif request.kind == "module":
