@@ -20,6 +20,7 @@ from .core.storage import EXPORTED
 from .core.tensor_base import TensorBase, address_of
 from .dispatch import creation, from_data
 from .dispatch.call import OPERATORS
+from .dispatch.shortcuts import note_read
 from .dispatch.state import HOOKED_LEAVES, STATE
 
 
@@ -60,6 +61,7 @@ def is_contiguous(base: Spec, memory_format: Any) -> bool:
 # ---- values ----------------------------------------------------------------------------------
 
 def _readable(tensor: Any) -> None:
+    note_read()
     if tensor._spec.device is not CPU:
         raise RuntimeError("Tensor.item() cannot be called on meta tensors")
     base = tensor._spec
@@ -140,6 +142,7 @@ def _count(shape: Any, size: int) -> int:
 
 def to_numpy(tensor: Any, force: bool) -> Any:
     """An array over the same memory."""
+    note_read()
     import numpy as np
 
     if force:

@@ -7,39 +7,54 @@ from typing import Any
 from .core.dtypes import BOOL, bool_, uint8
 from .core.tensor_base import TensorBase
 from .dispatch import creation, from_data
-from .dispatch.call import OPERATORS, call, call_inplace
+from .dispatch.call import OPERATORS, call
 from .dispatch.functions import record
 
 _basic: list[Any] = []
+_BASIC = (int, slice, type(None), type(Ellipsis))
+
+
+def _is_basic(index: Any) -> bool:
+    """Whether an index expression gives a view."""
+    kind = type(index)
+    return kind in _BASIC or (kind is tuple and all(type(i) in _BASIC for i in index))
 
 
 def get(tensor: Any, index: Any) -> Any:
     """`tensor[index]`."""
     if not _basic:
         _basic.append(record("getitem"))
-    kind = type(index)
-    if kind is int or kind is slice or index is None or index is Ellipsis:
-        return call(_basic[0], (tensor, _settled(index)))
-    if kind is tuple and all(type(i) in (int, slice) or i is None or i is Ellipsis
-                             for i in index):
-        return call(_basic[0], (tensor, tuple(_settled(i) for i in index)))
-    view, indices = split(tensor, index)
+    if _is_basic(index):
+        settled = tuple(_settled(i) for i in index) if type(index) is tuple else _settled(index)
+        return call(_basic[0], (tensor, settled))
+    view, indices = _parts(tensor, index)
     if not indices:
         return OPERATORS.alias(tensor) if view is tensor else view
     return OPERATORS.index_at(view, *_packed(view, indices))
 
 
+def _parts(tensor: Any, index: Any) -> tuple[Any, dict[int, Any]]:
+    """`split`, with a shorter way for one mask."""
+    if isinstance(index, TensorBase) and index._spec.dtype is bool_ and index._spec.ndim:
+        if index._spec.ndim > tensor._spec.ndim:
+            raise IndexError(f"too many indices for tensor of dimension {tensor._spec.ndim}")
+        return tensor, {0: index}
+    return split(tensor, index)
+
+
 def put(tensor: Any, index: Any, value: Any) -> None:
     """`tensor[index] = value`."""
-    view, indices = split(tensor, index)
+    if tensor._spec.ndim and _is_basic(index):
+        view, indices = OPERATORS.getitem(tensor, index), {}
+    else:
+        view, indices = _parts(tensor, index)
     if not isinstance(value, TensorBase):
         value = _as_value(value, tensor)
     if indices:
         _put_indexed(view, indices, value)
         return
     if isinstance(value, TensorBase):
-        value = _trimmed(value, view)
-        call_inplace(record("copy"), (view, value, False))  # type: ignore[arg-type]
+        OPERATORS.copy_(view, _trimmed(value, view))
     else:
         OPERATORS.fill_(view, value)
 

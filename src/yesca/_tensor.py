@@ -50,7 +50,7 @@ class Tensor(TensorBase, metaclass=TensorMeta):
         pass
 
     def __getattr__(self, name: str) -> Any:
-        made = None if name.startswith("__") else functions.method(name)
+        made = None if name.startswith("__") else functions.bound_method(name)
         if made is None:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         setattr(Tensor, name, made)

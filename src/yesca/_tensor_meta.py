@@ -11,7 +11,7 @@ class TensorMeta(type):
     """Looks methods up in the records when the class has not got them yet."""
 
     def __getattr__(cls, name: str) -> Any:
-        made = None if name.startswith("__") else functions.method(name)
+        made = None if name.startswith("__") else functions.bound_method(name)
         if made is None:
             raise AttributeError(f"type object 'torch.{cls.__name__}' has no attribute '{name}'")
         tensor = [c for c in cls.__mro__ if type(c) is TensorMeta][-1]  # subclasses share it

@@ -65,6 +65,13 @@ def _inplace(name: str, *rest: Any) -> Callable[[Any, Any], Any]:
     return method
 
 
+def _reciprocal_times(self: Any, other: Any) -> Any:
+    """`2 / x`, computed as PyTorch does: the reciprocal is rounded first."""
+    if not _accepts(other):
+        return NotImplemented
+    return OPERATORS.mul(OPERATORS.reciprocal(self), _plain(other))
+
+
 def _unary(name: str) -> Callable[[Any], Any]:
     def method(self: Any) -> Any:
         return getattr(OPERATORS, name)(self)
@@ -240,8 +247,7 @@ def _overload(name: str) -> Callable[..., Any]:
     return method
 
 
-def install(cls: Any) -> None:
-    """Put the methods on the class."""
+def _install_operators(cls: Any) -> None:
     for name, rest in (("add", (1,)), ("sub", (1,)), ("mul", ()), ("div", (None,)),
                        ("floor_divide", ()), ("remainder", ())):
         python = {"div": "truediv", "floor_divide": "floordiv", "remainder": "mod"}.get(name, name)
@@ -251,6 +257,8 @@ def install(cls: Any) -> None:
             setattr(cls, f"__r{python}__", _binary(name, *rest))
         elif name == "sub":
             cls.__rsub__ = _binary("rsub", 1)
+        elif name == "div":
+            cls.__rtruediv__ = _reciprocal_times
         else:
             setattr(cls, f"__r{python}__", _reflected(name, *rest))
     for name in ("and", "or", "xor"):
@@ -269,6 +277,11 @@ def install(cls: Any) -> None:
     cls.__pow__, cls.__rpow__ = _power, _reversed_power
     cls.__ipow__ = lambda self, other: self.pow_(other)
     cls.__matmul__, cls.__rmatmul__ = _matmul, _reversed_matmul
+
+
+def install(cls: Any) -> None:
+    """Put the methods on the class."""
+    _install_operators(cls)
     cls.to, cls.type, cls.copy_, cls.cuda = _to, _type, _copy_, _cuda
     cls.cpu = lambda self, memory_format=None: _to(self, CPU)
     cls.type_as = lambda self, other: _to(self, other._spec.dtype)
@@ -307,7 +320,13 @@ _BUILTINS = (
     ("__ne__", "ne"), ("__lt__", "lt"), ("__le__", "le"), ("__gt__", "gt"), ("__ge__", "ge"),
     ("__neg__", "neg"), ("__and__", "bitwise_and"), ("__or__", "bitwise_or"),
     ("__invert__", "bitwise_not"), ("__getitem__", "getitem"), ("__matmul__", "matmul"),
+    ("__mod__", "remainder"), ("__floordiv__", "floor_divide"), ("__xor__", "bitwise_xor"),
 )
+#: Methods that are no records: their parameters after self.
+_NEW = (*[""] * 8, "size", "dtype", "device", "requires_grad")
+_WATCHED = {"max": ("dim", "keepdim", "other"), "min": ("dim", "keepdim", "other"),
+            "new_zeros": _NEW, "new_ones": _NEW, "new_empty": _NEW,
+            "new_full": ("size", "fill_value", *_NEW[-3:])}
 _METHODS = (
     "add", "sub", "mul", "div", "neg", "abs", "exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh",
     "sigmoid", "relu", "square", "reciprocal", "maximum", "minimum", "eq", "ne", "lt", "le", "gt",
@@ -339,10 +358,13 @@ def install_builtins(cls: Any, node: type) -> None:
         wanted.append((f"{name}_", found, twin))
     for name in _METHODS:
         found = record(name)
-        if found is not None and found.method and (found.composite is None
-                                                   or name in fast.INDIRECT):
+        if found is not None and found.method:
             wanted.append((name, found, functions.method(name)))
     fast.FAST.methods(cls, wanted)  # type: ignore[union-attr]
+    fast.FAST.readers(cls)  # type: ignore[union-attr]
+    for name, parameters in _WATCHED.items():
+        setattr(cls, name, fast.FAST.watched_method(  # type: ignore[union-attr]
+            cls.__dict__[name], name, ("self", *parameters)))
     cls.__hash__ = lambda self: id(self)
 
 

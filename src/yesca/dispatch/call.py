@@ -13,19 +13,22 @@ from typing import Any
 
 from ..core import registry
 from ..core.devices import CPU, META
-from ..core.dtypes import SCALAR_NAMES, DType, bool_
+from ..core.dtypes import SCALAR_NAMES, DType, bool_, get_default_dtype
 from ..core.spec import Spec, on_meta
 from ..core.storage import UntypedStorage
 from ..core.tensor_base import Extra, TensorBase, Version
+from ..core.views import overlaps_itself
 from ..operators.record import Record
 from ..runtime.plan import NUMBER, Plan, new_storage
 from ..runtime.plan import run as run_plan
 from ..runtime.program import Program, Ref
 from . import autocast, inplace
+from .shortcuts import Run
 from .state import STATE, push_level
 
 PLAN_LIMIT = 1 << 14  # plans that a record keeps; then it starts anew
 NUMBERS = (int, float, complex)
+NO_PLAN: Any = object()  # stands for a plan that cannot be made
 _launch: Any = None
 
 
@@ -58,15 +61,31 @@ def observe(observer: Any) -> None:
     run = unobserved if observer is None else observer.call
 
 
-def unobserved(record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
-    """Run below the levels. `target`: the tensor that takes the result, in place."""
+def call_out(record: Record, values: tuple[Any, ...], out: Any) -> Any:
+    """Run an operator so that its kernels write to `out`, off the tape.
+
+    NotImplemented where `out` is not just as the result would be, or shares an operand's memory.
+    """
+    if record.composite is not None or record.kind == "view" or STATE.levels or STATE.recorder \
+            or STATE.autocast is not None or out._counter is None:
+        return NotImplemented
+    return run(record, values, out=out)
+
+
+def unobserved(record: Record, values: tuple[Any, ...], target: Any = None, out: Any = None
+               ) -> Any:
+    """Run below the levels. `target`: the tensor that takes the result, in place; `out`: another
+    one that does."""
     if record.autocast and STATE.autocast is not None and target is None:
         return autocast.run(record, values)
     if record.composite is not None:
         made = record.composite(OPERATORS, *values)
         return made if target is None or made is target else OPERATORS.copy_(target, made)
-    key: list[Any] = [target is not None]
+    key: list[Any] = [target is not None, get_default_dtype()]
     tensors: list[Any] = []
+    if out is not None:
+        key = [2, get_default_dtype(), out._spec]
+        tensors.append(out)
     scalars: list[Any] = []
     needs = False
     for position, mode in enumerate(record.modes):
@@ -93,23 +112,36 @@ def unobserved(record: Record, values: tuple[Any, ...], target: Any = None) -> A
             key.append(value.__class__)
         elif type(value).__module__ == "numpy" and value.ndim == 0:
             return unobserved(record, tuple(_plain(v) if type(v).__module__ == "numpy" else v
-                                            for v in values), target)
+                                            for v in values), target, out)
         else:
             raise _wrong_type(record, position, value)
     frozen = tuple(key)
     plan = record.plans.get(frozen)
     if plan is None:
-        plan = make_plan(record, values, tensors, target)
+        plan = make_plan(record, values, tensors, target) if out is None else \
+            _out_plan(record, values, tensors)
         if len(record.plans) >= PLAN_LIMIT:
             record.plans.clear()
         record.plans[frozen] = plan
+    if out is not None and (plan is NO_PLAN or _shares(tensors)):
+        return NotImplemented
     STATE.last_plan = plan
-    return execute(plan, tensors, tuple(scalars), bool(needs) and STATE.grad)
+    numbers = tuple(scalars)
+    made = execute(plan, tensors, numbers, bool(needs) and STATE.grad)
+    if STATE.seen is not None:
+        STATE.seen.append(Run(plan, tensors, numbers, made))
+    return made
+
+
+def _shares(tensors: list[Any]) -> bool:
+    """Whether the first tensor's memory is another's as well."""
+    storage = tensors[0]._storage
+    return any(t._storage is storage for t in tensors[1:])
 
 
 def known_plan(record: Record, values: tuple[Any, ...], inplace: bool) -> Plan | None:
     """The plan of an earlier call with the same key, without settling what it does not know."""
-    key: list[Any] = [inplace]
+    key: list[Any] = [inplace, get_default_dtype()]
     for mode, value in zip(record.modes, values, strict=True):
         if mode == "X":
             key.append(_static(value))
@@ -163,13 +195,33 @@ def _wrong_type(record: Record, position: int, value: Any) -> TypeError:
 
 # ---- plans -----------------------------------------------------------------------------------
 
-def make_plan(record: Record, values: tuple[Any, ...], tensors: list[Any], target: Any) -> Plan:
-    """Run the record's program on references: all checks and choices happen here, once."""
+def _out_plan(record: Record, values: tuple[Any, ...], tensors: list[Any]) -> Any:
+    """A plan whose result goes to the first of the tensors, or NO_PLAN: `write_out` knows why."""
+    spec = tensors[0]._spec
+    if spec.device is not CPU or any(t._spec.device is not CPU for t in tensors) or (
+            not spec.dense and overlaps_itself(spec.shape, spec.strides)):
+        return NO_PLAN
+    try:
+        plan = make_plan(record, values, tensors, tensors[0], True)
+    except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
+        return NO_PLAN
+    if len(plan.results) != 1 or plan.views or plan.writes:
+        return NO_PLAN
+    plan.out, plan.differentiable = True, False
+    return plan
+
+
+def make_plan(record: Record, values: tuple[Any, ...], tensors: list[Any], target: Any,
+              out: bool = False) -> Plan:
+    """Run the record's program on references: all checks and choices happen here, once.
+
+    out: the first of the tensors is no argument, but takes the result.
+    """
     specs = [t._spec for t in tensors]
     device = _common_device(record, tensors)
     if device is META:
         specs = [s if s.device is META else on_meta(s) for s in specs]
-    refs = iter([Ref(k, s) for k, s in enumerate(specs)])
+    refs = iter([Ref(k, s) for k, s in enumerate(specs)][int(out):])
     given = []
     for mode, value in zip(record.modes, values, strict=True):
         if mode == "L" and value is not None:
@@ -181,6 +233,7 @@ def make_plan(record: Record, values: tuple[Any, ...], tensors: list[Any], targe
     program = Program(record, tuple(given), specs, device)
     if target is not None:
         program.inplace_target = Ref(0, specs[0])
+        program.exact_target = out and record.kind != "elementwise"
     if any(s.dtype.is_complex for s in specs):
         _refuse_complex(record, specs)
     record.program(record, program, tuple(given))  # type: ignore[misc]

@@ -85,6 +85,10 @@ def empty(*sizes: Any, size: Any = None, out: Any = None, dtype: DType | None = 
         if memory_format.name == "preserve_format":
             raise RuntimeError("unsupported memory format Preserve")
         plain = spec(plain.dtype, shape, strides_for(plain, memory_format), place)
+    elif place is CPU and plain.nbytes < 1 << 63:
+        from .call import OPERATORS
+
+        return finished(OPERATORS.uninitialised(shape, plain.dtype), requires_grad)
     return finished(make(plain), requires_grad)
 
 
@@ -178,6 +182,10 @@ def empty_like(input: Any, *, dtype: DType | None = None, layout: Any = None,
                device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
                memory_format: Any = None) -> Any:
     """Uninitialised, with the shape, dtype and strides of another tensor."""
+    if device is None and memory_format is None and input._spec.device is CPU:
+        from .call import OPERATORS
+
+        return finished(OPERATORS.uninitialised_like(input, dtype), requires_grad)
     return finished(_like(input, dtype, device, memory_format), requires_grad)
 
 

@@ -14,25 +14,40 @@ from threading import get_ident
 from typing import Any
 
 from ..base import settings
-from ..core.devices import CPU
+from ..core.devices import CPU, Device
 from ..core.dtypes import DType
+from ..core.layouts import MemoryFormat
 from ..core.node_base import Saved
 from ..core.spec import Size
 from ..core.storage import UntypedStorage
-from ..core.tensor_base import Extra, TensorBase, Version
+from ..core.tensor_base import Extra, Version
 from ..operators.record import Record
 from ..runtime import builtins, layout, machine, memory, threads, units
-from ..runtime.plan import Plan
-from . import observing
+from ..runtime.plan import Launch, Plan, number_word
+from . import observing, shortcuts
+from .shortcuts import Shortcut
 from .state import STATE, listeners
 
 CAPACITY = 1 << 15
 LIMIT = CAPACITY // 2  # entries; then the table starts anew
-#: Operators whose calls may come down to one plan of another record, on the same tensors.
-INDIRECT = {"getitem": ("index_at",), "reshape": ("view",), "flatten": ("view",),
-            "unflatten": ("view",), "view_as": ("view",), "reshape_as": ("view",),
-            "expand_as": ("expand",)}
-SLOTS, WORDS, RESULTS, OPERANDS = 144, 512, 15, 62
+SLOTS, WORDS, RESULTS, VIEWS, OPERANDS, PARAMETERS = 144, 512, 15, 64, 62, 32
+#: Entries of an operator whose key holds numbers; more are not made, for they may never recur.
+FIXED_LIMIT = 512
+
+
+@dataclass
+class _Operator:
+    """A function behind the builtin. Without a record, or with a composite one, its keys hold the
+    values of all numbers."""
+
+    record: Record | None
+    twin: Callable[..., Any]
+    block: Any
+    entries: int = 0
+
+    @property
+    def fixed(self) -> bool:
+        return self.record is None or self.record.composite is not None
 
 
 @dataclass
@@ -43,14 +58,15 @@ class _Fast:
     kept: list[Any] = field(default_factory=list)
     plans: list[Any] = field(default_factory=list)
     retired: list[list[Any]] = field(default_factory=list)  # plans of emptied tables
-    operators: list[tuple[Record, Callable[..., Any]]] = field(default_factory=list)
+    operators: list[_Operator] = field(default_factory=list)
     entries: int = 0
     off: bool = False  # every call takes the Python path (refresh() makes a change known)
     recorder: Any = None  # whose tape the builtin writes
     owner: int = 0  # under an observer: the thread whose flags these are, if nothing else is slow
 
     def __post_init__(self) -> None:
-        from ..runtime.native import capture, fastcall, fastkey, fastrun
+        from ..core import devices, dtypes
+        from ..runtime.native import capture, fastcall, fastkey, fastobjects, fastrun, fasttape
 
         self.off = settings.DEBUG.get() > 0  # the Python path reports what it launches
         memory.prepare()
@@ -67,16 +83,19 @@ class _Fast:
         words = {
             fastcall.TABLE: ctypes.addressof(self.table), fastcall.CAPACITY: CAPACITY,
             fastcall.OPERATORS: ctypes.addressof(self.directory),
-            fastcall.THREAD: 0, fastrun.RUNNING: 0, fastrun.SEQUENCE: SEQUENCE_ADDRESS,
+            fastcall.THREAD: 0, fastobjects.RUNNING: 0, fastobjects.SEQUENCE: SEQUENCE_ADDRESS,
         }
         objects = {
             fastkey.TENSOR_TYPE: self.types["tensor"],
             fastkey.PARAMETER_TYPE: self.types.get("parameter", self.types["tensor"]),
             fastkey.SIZE_TYPE: Size, fastkey.DTYPE_TYPE: DType,
-            fastkey.STORAGE_TYPE: UntypedStorage, fastrun.VERSION_TYPE: Version,
-            fastrun.NODE_TYPE: self.types["node"], fastrun.SAVED_TYPE: Saved,
-            fastrun.EXTRA_TYPE: Extra, fastrun.CPU: CPU, fastrun.ZERO: 0, fastrun.EMPTY: (),
-            fastrun.FAIL: _fail, fastrun.CHANGED: raise_changed,
+            fastkey.DEVICE_TYPE: Device, fastkey.FORMAT_TYPE: MemoryFormat,
+            fastkey.STORAGE_TYPE: UntypedStorage, fastobjects.VERSION_TYPE: Version,
+            fastobjects.NODE_TYPE: self.types["node"], fastobjects.SAVED_TYPE: Saved,
+            fastobjects.EXTRA_TYPE: Extra, fastobjects.CPU: CPU, fastobjects.ZERO: 0,
+            fastobjects.EMPTY: (), fastobjects.FAIL: _fail, fasttape.CHANGED: raise_changed,
+            fastcall.DEFAULT_DTYPES: dtypes._default,
+            fastcall.DEFAULT_DEVICES: devices._defaults,
             fastcall.LEARN: self.learn, fastcall.REFRESH: self.refresh,
         }
         for place, word in words.items():
@@ -84,10 +103,10 @@ class _Fast:
         for place, thing in objects.items():
             self.kept.append(thing)
             self.write(place, id(thing))
-        self.restore = builtins.builtin(fastrun.restore, "restore")
+        self.restore = builtins.builtin(fasttape.restore, "restore")
         self.flags = ctypes.c_int64.from_address(self.state + fastcall.FLAGS)
         self.thread = ctypes.c_int64.from_address(self.state + fastcall.THREAD)
-        self.running = ctypes.c_int64.from_address(self.state + fastrun.RUNNING)
+        self.running = ctypes.c_int64.from_address(self.state + fastobjects.RUNNING)
         listeners.append(self.refresh)
         self.refresh()
 
@@ -121,30 +140,74 @@ class _Fast:
 
     # ---- operators -----------------------------------------------------------------------
 
-    def operator(self, record: Record, twin: Callable[..., Any], spread: bool = False) -> int:
-        """Make an operator known; gives its number."""
+    def operator(self, record: Record | None, twin: Callable[..., Any], spread: bool = False,
+                 parameters: tuple[str, ...] = ()) -> int:
+        """Make an operator known; gives its number. Without a record: its parameters' names."""
         number = len(self.operators)
-        if number >= len(self.directory) or len(record.modes) > self.code.PARAMETER_LIMIT:
+        made = _Operator(record, twin, None)
+        position = record.spread if spread and record is not None else -1
+        if record is not None:
+            modes = "X" * len(record.modes) if made.fixed else record.modes
+            parameters = tuple(p.name for p in record.schema.parameters)
+        else:
+            modes = "X" * len(parameters)
+        out = len(modes) if record is not None and record.out and not made.fixed else -1
+        if out >= 0:
+            modes, parameters = modes + "X", (*parameters, "out")
+        if number >= len(self.directory) or len(modes) > self.code.PARAMETER_LIMIT:
             raise RuntimeError("[fast] the directory of operators is full")
-        position = record.spread if spread else -1
-        words = [id(twin), len(record.modes), position]
-        for k, (mode, parameter) in enumerate(zip(record.modes, record.schema.parameters,
-                                                  strict=True)):
-            default = parameter.default
-            counts = mode in "TS" and type(default) in (int, float) and not parameter.required
-            name = sys.intern(parameter.name)
+        words = [id(twin), len(modes), position, out, 0]
+        for k, (mode, parameter) in enumerate(zip(modes, parameters, strict=True)):
+            default = None if made.fixed or k == out else \
+                record.schema.parameters[k].default  # type: ignore[union-attr]
+            counts = mode in "TS" and type(default) in (int, float)
+            name = sys.intern(parameter)
             words += [ord("V" if k == position else mode), id(default) if counts else 0, id(name)]
             self.kept.append((default, name))
-        block = (ctypes.c_int64 * len(words))(*words)
-        self.kept.append((block, twin))
-        self.directory[number] = ctypes.addressof(block)
-        self.operators.append((record, twin))
+        made.block = (ctypes.c_int64 * len(words))(*words)
+        self.kept.append((made.block, twin))
+        self.directory[number] = ctypes.addressof(made.block)
+        self.operators.append(made)
         return number
 
     def function(self, record: Record, twin: Callable[..., Any], name: str) -> Any:
         """A builtin free function."""
         number = _owner(self.operator(record, twin))
         return _builtin(self.function_address, name, number, twin.__doc__)
+
+    def watch(self, twin: Callable[..., Any], name: str, parameters: tuple[str, ...]) -> Any:
+        """A builtin in front of a function that is no record."""
+        number = _owner(self.operator(None, twin, False, parameters))
+        return _builtin(self.function_address, name, number, twin.__doc__)
+
+    def watched_method(self, twin: Callable[..., Any], name: str, parameters: tuple[str, ...]
+                       ) -> Any:
+        """The same as a method."""
+        return _bindable(self.watch(twin, name, parameters))
+
+    def readers(self, cls: type) -> None:
+        """Put the builtins that read one value on the class."""
+        from ..core import dtypes
+        from ..runtime.native import fastitem
+
+        for place, dtype in ((fastitem.FLOAT32, dtypes.float32), (fastitem.INT64, dtypes.int64),
+                             (fastitem.FLOAT64, dtypes.float64), (fastitem.BOOL, dtypes.bool_)):
+            self.write(place, id(dtype))
+        for place, name, function in ((fastitem.ITEM, "item", fastitem.item),
+                                      (fastitem.AS_FLOAT, "__float__", fastitem.as_float),
+                                      (fastitem.AS_TRUTH, "__bool__", fastitem.as_truth)):
+            twin = cls.__dict__[name]
+            self.kept.append(twin)
+            self.write(place, id(twin))
+            setattr(cls, name, builtins.method(cls, function, name, twin.__doc__))
+
+    def method(self, record: Record, twin: Callable[..., Any], name: str) -> Any:
+        """What a class holds so that its objects have a builtin method.
+
+        Bound at each call: unlike the descriptors of `methods`, it costs no code of its own.
+        """
+        number = _owner(self.operator(record, twin, True))
+        return _bindable(_builtin(self.function_address, name, number, twin.__doc__))
 
     def methods(self, cls: type, wanted: list[tuple[str, Record, Callable[..., Any]]]) -> None:
         """Method descriptors of machine code, all in one module of trampolines."""
@@ -181,20 +244,29 @@ class _Fast:
 
     def learn(self, number: int, key: bytes, /, *args: Any, **options: Any) -> Any:
         """Run the Python twin and enter its plan under the key that was not found."""
-        record, twin = self.operators[number]
-        STATE.last_plan = None
-        given = (*args, *options.values())
-        if record.name in INDIRECT:
-            made = self._in_python(twin, args, options)
-        else:
-            made = twin(*args, **options)
-        plan = STATE.last_plan
-        if plan is not None and _computes(plan, record, _tensors_in(given)):
-            self.enter([*memoryview(key).cast("q")], plan, given)
+        one = self.operators[number]
+        before, seen = STATE.seen, []  # type: ignore[var-annotated]
+        STATE.seen = seen
+        try:
+            made = self._in_python(one.twin, args, options)
+        finally:
+            STATE.seen = before
+        if before is not None:
+            before.append(None)
+        out = options.get("out")
+        given = (*args, *(v for name, v in options.items() if name != "out"))
+        tensors = shortcuts.tensors_in(given if out is None else (out, *given))
+        words = [*memoryview(key).cast("q")]
+        self.enter(words, shortcuts.find(seen, made, tensors, words[1], one.fixed, self.runner),
+                   given)
+        if one.fixed:
+            one.entries += 1
+            if one.entries >= FIXED_LIMIT:
+                one.block[self.code.CLOSED // 8] = 1
         return made
 
     def _in_python(self, twin: Callable[..., Any], args: Any, options: Any) -> Any:
-        """Run a twin whose inner calls shall be seen: none of them takes the builtin path."""
+        """Run a twin whose inner calls and reads shall be seen: none takes the builtin path."""
         before, STATE.python = STATE.python, True
         self.refresh()
         try:
@@ -203,18 +275,18 @@ class _Fast:
             STATE.python = before
             self.refresh()
 
-    def enter(self, key: list[int], plan: Plan, args: tuple[Any, ...]) -> None:
-        """Put a plan into the table, if the builtin can run it."""
-        words, sizes = self.block(plan, key[1])
-        if not words:
-            return
+    def enter(self, key: list[int], found: Shortcut | None, args: tuple[Any, ...]) -> None:
+        """Put a plan into the table, or the note that Python must see to such calls."""
+        plan = None if found is None else found.plan
+        words, sizes = ([], []) if found is None else self.block(found, key[1])
+        words = words or [self.runner.TWIN]
         if self.entries >= LIMIT:
             self.forget()
         block = (ctypes.c_int64 * len(words))(*words)
         stored = (ctypes.c_int64 * (len(key) + 1))(len(key), *key)
         code = self.hash(ctypes.addressof(stored) + 8, len(key))
         # The key holds addresses of specs, which the plan keeps, and of texts.
-        self.plans.append((block, stored, plan, sizes, _texts_in(args)))
+        self.plans.append((block, stored, plan, sizes, shortcuts.texts_in(args), found))
         slot = code & (CAPACITY - 1)
         while self.table[4 * slot + 1]:
             slot = (slot + 1) & (CAPACITY - 1)
@@ -232,81 +304,64 @@ class _Fast:
         self.plans = []
         self.entries = 0
 
-    def block(self, plan: Plan, mask: int) -> tuple[list[int], list[int]]:
+    def block(self, found: Shortcut, mask: int) -> tuple[list[int], list[int]]:
         """The plan as `fastrun` reads it, and the numbers it refers to; empty if it cannot run."""
-        nothing: tuple[list[int], list[int]] = ([], [])
-        if plan.inplace and len(plan.results) != 1:
-            return nothing
-        slots = plan.operands + len(plan.results) + len(plan.temporaries)
-        if (plan.meta or plan.host or len(plan.views) > 1 or slots >= SLOTS
-                or plan.record.schema.results == 0
-                or len(plan.results) > RESULTS
-                or plan.operands > OPERANDS or plan.checks > 8
-                or any(len(one.words) > WORDS for one in plan.launches)
-                or any(n[2] not in "ifs" for one in plan.launches for n in one.numbers)):
-            return nothing
-        if plan.view is not None and \
-                plan.view[0].dtype.itemsize != plan.operand_spec(0).dtype.itemsize:
-            return nothing
+        plan, kind = found.plan, found.kind
+        if not self._fits(plan, kind):
+            return [], []
         saved = plan.saves(mask) if plan.differentiable and mask else ()
         slow = any(one.total > one.grain for one in plan.launches)
         offset = plan.view[1] if plan.view is not None else int(slow)
-        kind = 2 if plan.inplace else int(plan.view is not None)
         words = [kind, plan.operands, len(plan.results), len(plan.temporaries),
                  len(plan.launches), int(plan.differentiable), offset,
-                 id(plan), plan.checks, len(saved), len(plan.writes)]
+                 id(plan), plan.checks, len(saved), len(plan.writes),
+                 0 if found.several is None else id(found.several), int(bool(found.scalars)),
+                 found.pick]
         words += [plan.operand_spec(k).dtype.itemsize for k in range(plan.operands)]
         plan.native = sizes = [spec.nbytes for spec in plan.results]  # new results refer to them
         for k, (spec, size) in enumerate(zip(plan.results, sizes, strict=True)):
-            words += [id(spec), size, id(size), int(plan.carries(k))]
+            place = plan.views[k][1] if plan.views else size
+            words += [id(spec), place, id(size), int(plan.carries(k))]
         words += plan.temporaries
         for is_result, which in saved:
             words += [int(is_result), which]
         words += plan.writes
         for one in plan.launches:
-            words += [one.address, one.total, one.grain, len(one.words), len(one.pointers),
-                      len(one.numbers), *one.words]
-            for entry in one.pointers:
-                words += entry
-            for word, position, kind in one.numbers:
-                words += [word, position, "ifs".index(kind)]
+            words += _launch_words(one, found.scalars)
         return words, sizes
 
-
-def _tensors_in(values: Any) -> list[Any]:
-    """The tensors among arguments, also inside lists, tuples and slices."""
-    found: list[Any] = []
-    for value in values:
-        if isinstance(value, TensorBase):
-            found.append(value)
-        elif isinstance(value, (list, tuple)):
-            found += _tensors_in(value)
-        elif isinstance(value, slice):
-            found += _tensors_in((value.start, value.stop, value.step))
-    return found
-
-
-def _texts_in(values: Any) -> list[str]:
-    """The strings among arguments, also inside lists and tuples."""
-    found: list[str] = []
-    for value in values:
-        if isinstance(value, str):
-            found.append(value)
-        elif isinstance(value, (list, tuple)):
-            found += _texts_in(value)
-    return found
+    def _fits(self, plan: Plan, kind: int) -> bool:
+        """Whether the builtin has room for a plan and what it asks for."""
+        if plan.inplace and len(plan.results) != 1:
+            return False
+        slots = plan.operands + len(plan.results) + len(plan.temporaries)
+        if plan.meta or plan.host or slots >= SLOTS or plan.operands > OPERANDS or \
+                plan.checks > 8 or any(len(one.words) > WORDS for one in plan.launches):
+            return False
+        if any(n[2] not in "ifs" for one in plan.launches for n in one.numbers):
+            return False
+        if plan.view is None:
+            return len(plan.results) <= RESULTS and plan.record.schema.results != 0
+        item = plan.operand_spec(0).dtype.itemsize
+        several = kind == self.runner.VIEWS
+        return (len(plan.views) <= VIEWS and several) or len(plan.views) == 1 and all(
+            spec.dtype.itemsize == item for spec, _ in plan.views)
 
 
-def _computes(plan: Plan, record: Record, tensors: list[Any]) -> bool:
-    """Whether the plan that ran last is all that a call of the record on these tensors does.
-
-    An index expression with tensors ends in a gather from the tensor itself where its other parts
-    change nothing. A tensor whose value was read (as a size, say) is no operand of the plan.
-    """
-    if plan.operands != len(tensors) or any(
-            plan.operand_spec(k) is not t._spec for k, t in enumerate(tensors)):
-        return False
-    return plan.record is record or plan.record.name in INDIRECT.get(record.name, ())
+def _launch_words(one: Launch, scalars: tuple[Any, ...]) -> list[int]:
+    """A launch of a plan block; `scalars`: the numbers that the key fixes."""
+    given, numbers = [*one.words], list(one.numbers)
+    if scalars:
+        for word, position, kind in numbers:
+            given[word] = number_word(scalars[position], kind)
+        numbers = []
+    words = [one.address, one.total, one.grain, len(given), len(one.pointers), len(numbers),
+             *given]
+    for entry in one.pointers:
+        words += entry
+    for word, position, kind in numbers:
+        words += [word, position, "ifs".index(kind)]
+    return words
 
 
 class SavedChanged(RuntimeError):
@@ -382,6 +437,13 @@ def _builtin(address: int, name: str, number: int, doc: str | None) -> Any:
                              ctypes.c_void_p)(("PyCFunction_NewEx", ctypes.pythonapi))
     _definitions.append(number)
     return make(_definition(address, name, doc), id(number), None)
+
+
+def _bindable(builtin: Any) -> Any:
+    """A builtin function that becomes a method of the objects of a class that holds it."""
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(
+        ("PyInstanceMethod_New", ctypes.pythonapi))
+    return make(builtin)
 
 
 def _descriptor(cls: type, address: int, name: str, doc: str | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -14,8 +15,10 @@ from ..operators.record import ALIASES, RECORDS, Record
 from ..operators.schema import binder
 from . import call as calls
 from . import (
-    creation, drawing, foreach, from_data, listed, overloads, protocol, questions, sequences,
+    creation, drawing, fast, foreach, from_data, listed, overloads, protocol, questions, sequences,
+    shortcuts,
 )  # fmt: skip
+from .state import STATE, set_autocast, set_grad
 
 
 #: Functions that are no records.
@@ -27,6 +30,11 @@ METHODS: dict[str, Callable[..., Any]] = {
 MEMORY_FORMATS = {f.name: f for f in (
     layouts.preserve_format, layouts.contiguous_format, layouts.channels_last,
     layouts.channels_last_3d)}
+#: Functions of those tables that often come down to one plan; the builtin path learns them.
+WATCHED = frozenset("""
+    arange empty empty_like eye full full_like linspace max min ones ones_like split zeros
+    zeros_like""".split())
+SPREAD = 8  # sizes that a watched function takes as positional arguments
 
 
 def names() -> list[str]:
@@ -46,7 +54,7 @@ def function(name: str) -> Callable[..., Any] | None:
     """The free function of an operator; `name_` gives the in-place form."""
     special = next((table[name] for table in TABLES if name in table), None)
     if special is not None:
-        return special
+        return _watched(name, special)
     if name in MEMORY_FORMATS:
         return MEMORY_FORMATS[name]  # type: ignore[return-value]
     found = record(name)
@@ -62,8 +70,23 @@ def function(name: str) -> Callable[..., Any] | None:
 
 def public(name: str, made: Any) -> Any:
     """A function as users get it: what is no record asks classes and modes first."""
-    special = isinstance(made, FunctionType) and any(made is t.get(name) for t in TABLES)
-    return protocol.guarded(made) if special else made
+    special = next((table[name] for table in TABLES if name in table), None)
+    if special is None or not isinstance(special, FunctionType):
+        return made
+    return _watched(name, protocol.guarded(special))
+
+
+def _watched(name: str, made: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that is no record, behind a builtin that learns which plans its calls run."""
+    if name not in WATCHED or fast.FAST is None:
+        return made
+    names: list[str] = []
+    for parameter in inspect.signature(made).parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            names += [""] * SPREAD
+        elif parameter.kind is not parameter.VAR_KEYWORD:
+            names.append(parameter.name)
+    return fast.FAST.watch(made, name, tuple(names))
 
 
 def method(name: str) -> Callable[..., Any] | None:
@@ -80,6 +103,17 @@ def method(name: str) -> Callable[..., Any] | None:
         if found is not None and found.inplace:
             return _inplace(found, method=True)
     return None
+
+
+def bound_method(name: str) -> Callable[..., Any] | None:
+    """The method of an operator, behind a builtin of machine code where there is one."""
+    made = method(name)
+    found = None if name in METHODS else record(name)
+    if found is None and name.endswith("_"):
+        found = record(name[:-1])
+    if made is None or found is None or fast.FAST is None or len(found.modes) >= fast.PARAMETERS:
+        return made
+    return fast.FAST.method(found, made, name)
 
 
 def _plain(found: Record, method: bool) -> Callable[..., Any]:
@@ -122,19 +156,25 @@ def _describe(made: Callable[..., Any], found: Record, name: str) -> Callable[..
 
 def _builtin(found: Record, twin: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The builtin of machine code in front of a Python function, where there is one."""
-    from . import fast
-
-    if fast.FAST is None or found.composite is not None and found.name not in fast.INDIRECT:
+    if fast.FAST is None or len(found.modes) >= fast.PARAMETERS or (
+            found.composite is not None and not found.method and "L" not in found.modes):
         return twin
     return fast.FAST.function(found, twin, name)
 
 
 def _with_out(found: Record) -> Callable[..., Any]:
     plain = binder(found.schema, _target(found, calls.call, found.name, False), method=False)
+    bound = binder(found.schema, lambda values: values, method=False)
 
     def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None:
             return plain(*args, **kwargs)
+        if isinstance(out, TensorBase):
+            values = bound(*args, **kwargs)
+            if not protocol.participants((*values, out)) and not _wants_tape(values, out):
+                made = calls.call_out(found, values, out)
+                if made is not NotImplemented:
+                    return made
         return write_out(found.name, plain, args, kwargs, out)
 
     made = _describe(with_out, found, found.name)
@@ -142,11 +182,14 @@ def _with_out(found: Record) -> Callable[..., Any]:
     return made
 
 
+def _wants_tape(values: tuple[Any, ...], out: Any) -> bool:
+    return STATE.grad and (out._requires_grad or any(
+        t._requires_grad for t in shortcuts.tensors_in(values)))
+
+
 def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
               kwargs: dict[str, Any], out: Any) -> Any:
     """Compute, then put the result into `out`, resized when its shape differs."""
-    from .state import STATE, set_autocast, set_grad
-
     outs = out if isinstance(out, (tuple, list)) else (out,)
     for one in outs:
         if not isinstance(one, TensorBase):

@@ -113,12 +113,14 @@ def copy_of(tensor: Any) -> Any:
     from .call import run
     from .state import set_grad
 
-    before = STATE.grad
+    before, seen = STATE.grad, STATE.seen
+    STATE.seen = None  # no part of what the call is about
     set_grad(False)
     try:
         return run(families.get("clone"), (tensor, None))
     finally:
         set_grad(before)
+        STATE.seen = seen
 
 
 def bump(target: Any) -> None:

@@ -19,8 +19,9 @@ class Observer(ABC):
     """Sees what is called, and calls it."""
 
     @abstractmethod
-    def call(self, record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
-        """Give `call.unobserved(record, values, target)`, an operator call below the levels."""
+    def call(self, record: Record, values: tuple[Any, ...], target: Any = None, out: Any = None
+             ) -> Any:
+        """Give `call.unobserved` of the same arguments: an operator call below the levels."""
 
     @abstractmethod
     def function(self, function: Callable[..., Any], args: tuple[Any, ...],

@@ -192,9 +192,9 @@ def _lookup(tensor: Any) -> Callable[[Any, str], Any]:
         value = plain_get(self, name)
         if name[0] == "_" or not STATE.subclasses:
             return value
-        func = tensor.__dict__.get(name)
-        if func is None or name in _PLAIN_NAMES:
+        if name not in tensor.__dict__ or name in _PLAIN_NAMES:
             return value
+        func = getattr(tensor, name)
         owner = next(c for c in type(self).__mro__ if name in c.__dict__)
         if owner is not tensor:
             return value

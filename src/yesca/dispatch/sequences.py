@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.devices import resolve
+from ..core.devices import CPU, resolve
 from ..core.dtypes import (
     COMPLEX, INTEGRAL, DType, default_for, float64, get_default_dtype, int64,
 )
 from ..core.spec import spec
 from ..core.tensor_base import TensorBase
-from .creation import make, zeros
+from .creation import make
 
 
 def _delivered(made: Any, out: Any, requires_grad: bool) -> Any:
@@ -21,12 +21,20 @@ def _delivered(made: Any, out: Any, requires_grad: bool) -> Any:
     return made.requires_grad_(True) if requires_grad else made
 
 
+def _made(name: str, device: Any, shape: tuple[int, ...], dtype: DType, *arguments: Any) -> Any:
+    """What a record gives, or a tensor without bytes on the device that has none."""
+    from .call import OPERATORS
+
+    place = resolve(device)
+    if place is CPU:
+        return getattr(OPERATORS, name)(*arguments)
+    return make(spec(dtype, shape, None, place))
+
+
 def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None,
            dtype: DType | None = None, layout: Any = None, device: Any = None,
            requires_grad: bool = False, pin_memory: bool = False) -> Any:
     """start, start + step, ... below end."""
-    from .call import OPERATORS
-
     if end is None:
         start, end = 0, start
     start, end, step = (v.item() if isinstance(v, TensorBase) else v for v in (start, end, step))
@@ -46,10 +54,9 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None,
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     size = math.ceil((end - start) / step)
-    made = make(spec(dtype, (size,), None, resolve(device)))
     if dtype.category <= INTEGRAL:
         start, step = int(start), int(step)
-    OPERATORS.ramp_(made, start, step)
+    made = _made("ramp", device, (size,), dtype, size, dtype, start, step)
     return _delivered(made, out, requires_grad)
 
 
@@ -81,16 +88,16 @@ def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: DType 
     steps = steps.__index__()
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    made = make(spec(wanted, (steps,), None, resolve(device)))
     if wanted.is_complex:
-        low, high = complex(start), complex(end)
-        OPERATORS.line_(made.real, low.real, high.real)
-        OPERATORS.line_(made.imag, low.imag, high.imag)
+        low, high, part = complex(start), complex(end), wanted.to_real()
+        made = OPERATORS.complex(
+            _made("line", device, (steps,), part, steps, part, low.real, high.real),
+            _made("line", device, (steps,), part, steps, part, low.imag, high.imag))
     elif isinstance(start, complex) or isinstance(end, complex):
         raise RuntimeError(f"torch.linspace(): inferred dtype {default_for(COMPLEX)} can't be "
                            f"safely cast to passed dtype {wanted}")
     else:
-        OPERATORS.line_(made, start, end)
+        made = _made("line", device, (steps,), wanted, steps, wanted, start, end)
     return _delivered(made, out, requires_grad)
 
 
@@ -98,13 +105,11 @@ def eye(n: int, m: int | None = None, *, out: Any = None, dtype: DType | None = 
         layout: Any = None, device: Any = None, requires_grad: bool = False,
         pin_memory: bool = False) -> Any:
     """Ones on the diagonal."""
-    from .call import OPERATORS
-
     for name, size in (("n", n), ("m", n if m is None else m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
-    made = zeros(n, n if m is None else m, dtype=dtype, device=device)
-    OPERATORS.fill_(OPERATORS.diagonal(made), 1)
+    columns, dtype = n if m is None else m, dtype or get_default_dtype()
+    made = _made("identity", device, (n, columns), dtype, n, columns, dtype)
     return _delivered(made, out, requires_grad)
 
 
@@ -113,8 +118,6 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, *, out: Any = None,
            requires_grad: bool = False) -> Any:
     """start, start + step, ... up to and including end; `arange` is what PyTorch recommends."""
     import warnings
-
-    from .call import OPERATORS
 
     warnings.warn("torch.range is deprecated and will be removed in a future release because its "
                   "behavior is inconsistent with Python's range builtin. Instead, use "
@@ -126,8 +129,8 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, *, out: Any = None,
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     size = int((end - start) / step + 1)
-    made = make(spec(dtype or get_default_dtype(), (size,), None, resolve(device)))
-    OPERATORS.ramp_(made, start, step)
+    dtype = dtype or get_default_dtype()
+    made = _made("ramp", device, (size,), dtype, size, dtype, start, step)
     return _delivered(made, out, requires_grad)
 
 

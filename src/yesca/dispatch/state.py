@@ -25,7 +25,8 @@ class _State(threading.local):
         self.forward: Any = None  # the level of `autograd.forward_ad` that is open
         self.subclasses = True  # whether subclasses of tensors take functions over
         self.recorder: Any = None
-        self.last_plan: Any = None  # of the call that ran last: what the builtin path learns from
+        self.last_plan: Any = None  # of the call that ran last: what a profile reads
+        self.seen: list[Any] | None = None  # the plans that run while a call is watched
         self.python = False  # every call takes the Python path
         self.autocast: Any = None  # the lower precision while the CPU's autocast is on
 

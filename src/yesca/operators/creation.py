@@ -4,54 +4,66 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import FLOATING, complex128, float64, int64
+from ..core.dtypes import FLOATING, DType, complex128, float64, int64
 from ..core.memory_formats import strides_for
 from ..core.spec import spec
 from ..loops.ir import Expr, cast, coord
-from ..loops.scalar import fma, where
+from ..loops.scalar import fma, irem, where
 from .copying import filling
 from .kinds import rows
 
 
-def _ramp(p: Any, self: Any, start: Any, step: Any) -> None:
-    out = p.result(self.spec)
-    wide = float64 if self.spec.dtype.category == FLOATING or isinstance(start + step, float) \
-        else int64
+def _ramp(p: Any, count: int, dtype: DType, start: Any, step: Any) -> None:
+    out = p.result(spec(dtype, (count,), None, p.device))
+    wide = float64 if dtype.category == FLOATING or isinstance(start + step, float) else int64
 
     def body() -> Expr:
         place = cast(coord("point"), wide)
-        return cast(p.argument(1, wide) + p.argument(2, wide) * place, self.spec.dtype)
+        return cast(p.argument(2, wide) + p.argument(3, wide) * place, dtype)
 
     p.flat(body, [], [out])
 
 
-rows("ramp(Tensor self, Scalar start, Scalar step) -> Tensor", _ramp, kind="creation",
-     inplace=True, method=False, doc="start + step * index.")
+rows("ramp(any count, any dtype, Scalar start, Scalar step) -> Tensor", _ramp, kind="creation",
+     method=False, doc="start + step * index.")
 
 
-def _line(p: Any, self: Any, start: Any, end: Any) -> None:
+def _line(p: Any, count: int, dtype: DType, start: Any, end: Any) -> None:
     """Computed from both ends, so that each end is exact."""
-    out = p.result(self.spec)
-    count = self.spec.numel
-
-    wide = complex128 if self.spec.dtype.is_complex else float64
+    out = p.result(spec(dtype, (count,), None, p.device))
+    wide = complex128 if dtype.is_complex else float64
 
     def body() -> Expr:
-        low, high = p.argument(1, wide), p.argument(2, wide)
+        low, high = p.argument(2, wide), p.argument(3, wide)
         if count < 2:
-            return cast(low, self.spec.dtype)
+            return cast(low, dtype)
         step = (high - low) / p.fixed(max(count - 1, 1), float64)
         place = cast(coord("point"), float64)
         back = p.fixed(count - 1, float64) - place
         near = place < p.fixed((count + 1) // 2, float64)
         made = where(near, fma(step, place, low), fma(-step, back, high))
-        return cast(made, self.spec.dtype)
+        return cast(made, dtype)
 
     p.flat(body, [], [out])
 
 
-rows("line(Tensor self, Scalar start, Scalar end) -> Tensor", _line, kind="creation",
-     inplace=True, method=False, doc="Evenly spaced from start to end.")
+rows("line(any count, any dtype, Scalar start, Scalar end) -> Tensor", _line, kind="creation",
+     method=False, doc="Evenly spaced from start to end.")
+
+
+def _identity(p: Any, n: int, m: int, dtype: DType) -> None:
+    out = p.result(spec(dtype, (n, m), None, p.device))
+
+    def body() -> Expr:
+        place = coord("point")
+        on = irem(place, p.fixed(m + 1, int64)).eq(0) & (place < p.fixed(m * (m + 1), int64))
+        return cast(on, dtype)
+
+    p.flat(body, [], [out])
+
+
+rows("identity(any n, any m, any dtype) -> Tensor", _identity, kind="creation", method=False,
+     doc="Ones on the diagonal of n rows and m columns.")
 
 
 def _filled(p: Any, size: tuple[int, ...], dtype: Any, value: Any) -> None:
@@ -61,6 +73,23 @@ def _filled(p: Any, size: tuple[int, ...], dtype: Any, value: Any) -> None:
 
 rows("filled(any size, any dtype, Scalar value) -> Tensor", _filled, kind="creation",
      method=False, doc="A new tensor of one value.")
+
+
+def _uninitialised(p: Any, size: tuple[int, ...], dtype: Any) -> None:
+    p.result(spec(dtype, size, None, p.device))
+
+
+rows("uninitialised(any size, any dtype) -> Tensor", _uninitialised, kind="creation",
+     method=False, doc="A new tensor of whatever its memory holds.")
+
+
+def _uninitialised_like(p: Any, self: Any, dtype: Any) -> None:
+    p.result(spec(dtype or self.spec.dtype, self.spec.shape, strides_for(self.spec, None),
+                  p.device))
+
+
+rows("uninitialised_like(Tensor self, any dtype) -> Tensor", _uninitialised_like,
+     kind="creation", method=False, doc="The same with the shape and strides of self.")
 
 
 def _filled_like(p: Any, self: Any, dtype: Any, value: Any) -> None:

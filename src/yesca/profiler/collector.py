@@ -185,13 +185,14 @@ class Collector(observing.Observer):
 
     # ---- what the observer sees --------------------------------------------------------------
 
-    def call(self, record: Record, values: tuple[Any, ...], target: Any = None) -> Any:
+    def call(self, record: Record, values: tuple[Any, ...], target: Any = None, out: Any = None
+             ) -> Any:
         options = self.options
         inplace = target is not None
         given = inputs.of(record, values) if options.shapes else None
         operations = flops.of(record, values) if options.flops else 0
         sequence = fast.upcoming_sequence() if STATE.grad else -1
-        bare = _bare(record, inplace)
+        bare = None if out is not None else _bare(record, inplace)
         plan = None if bare is None else calls.known_plan(record, values, inplace)
         raw = self.enter(names.of(record, inplace))
         raw.given, raw.flops, raw.sequence = given, operations, sequence
@@ -202,7 +203,7 @@ class Collector(observing.Observer):
             finally:
                 self.leave(raw)
         try:
-            return calls.unobserved(record, values, target)
+            return calls.unobserved(record, values, target, out)
         finally:
             self.leave(raw)
             plan = STATE.last_plan
@@ -239,7 +240,7 @@ def _bare(record: Record, inplace: bool) -> Callable[..., Any] | None:
     if key in _builtins:
         return _builtins[key]
     made = None
-    if fast.FAST is not None and record.composite is None and record.name not in fast.INDIRECT:
+    if fast.FAST is not None and record.composite is None and record.name != "getitem":
         def twin(*values: Any) -> Any:
             return calls.unobserved(record, values, values[0] if inplace else None)
 

@@ -79,6 +79,7 @@ class Plan:
     view: tuple[Spec, int] | None = None  # the result shares operand 0's storage
     views: tuple[tuple[Spec, int], ...] = ()  # all of them, where one call gives several
     inplace: bool = False  # results are operand 0 itself
+    out: bool = False  # and operand 0 is `out=`, which nothing is read from
     checks: int = 0  # words of the error cell that launches may write
     on_check: Any = None  # raises, given the error words
     saved: dict[int, tuple[tuple[bool, int], ...]] = field(default_factory=dict)
@@ -114,6 +115,8 @@ class Plan:
 
     def operand_spec(self, slot: int) -> Spec:
         """The spec of an operand."""
+        if self.out and slot == 0:
+            return self.results[0]
         for value in self.values:
             for ref in value if isinstance(value, tuple) else (value,):
                 if type(ref).__name__ == "Ref" and ref.slot == slot:

@@ -44,6 +44,7 @@ class Program:
         self._checks: list[tuple[Expr, Expr, Callable[[int], None]]] = []
         self.raisers: list[Callable[[int], None]] = []
         self.inplace_target: Ref | None = None
+        self.exact_target = False  # it must be just what the result would be
         runtime = [k for k, mode in enumerate(record.modes)
                    if mode in "TS" and self.is_number(values[k])]
         self._ordinals = {position: k for k, position in enumerate(runtime)}
@@ -88,6 +89,9 @@ class Program:
         return Ref(RESULT + len(self.results) - 1, made)
 
     def _check_inplace(self, target: Ref, made: Spec) -> None:
+        if self.exact_target and (made.dtype is not target.spec.dtype
+                                  or made.strides != target.spec.strides):
+            raise RuntimeError("[out] kernels cannot write to a tensor of this dtype and layout")
         if not dtypes.can_cast(made.dtype, target.spec.dtype):
             raise RuntimeError(
                 f"result type {self.scalar_name(made.dtype)} can't be cast to the desired output "

@@ -17,6 +17,7 @@ from ..recording import (
     STORAGES, USED, VALUES,
 )  # fmt: skip
 from . import fastkey as k
+from . import fastobjects as things
 from . import fastrun as run
 from .objects import decref, incref, long_as, long_from, type_of
 
@@ -39,7 +40,7 @@ def recordable(call: ptr, plan: ptr) -> bool_:
         return False
     for o in range(load_i64(plan, 8)):
         storage = load_obj(load_obj(call, k.TENSORS + o * 8), k.T_STORAGE)
-        if long_as(load_obj(storage, run.S_FLAGS)) != 0:
+        if long_as(load_obj(storage, things.S_FLAGS)) != 0:
             return False
     return True
 
@@ -122,7 +123,7 @@ def bind(call: ptr, plan: ptr) -> bool_:
         if number < 0:
             return False
         start = long_as(load_obj(thing, k.T_OFFSET)) * load_i64(plan, (run.HEADER + o) * 8)
-        if load_obj(storage, run.S_ADDRESS) is not None:
+        if load_obj(storage, things.S_ADDRESS) is not None:
             keep(tape, start)
             start = i64(-1)
         store_i64(key, 8 + o * 16, number)
@@ -136,13 +137,13 @@ def bind(call: ptr, plan: ptr) -> bool_:
 @unit.function
 def pending(nbytes: obj) -> obj:
     """A storage without bytes yet; NULL with an error set."""
-    storage = run.new_object(load_obj(k.state, k.RECORDED_TYPE), 0)
+    storage = things.new_object(load_obj(k.state, k.RECORDED_TYPE), 0)
     if storage is None:
         return None
-    run.put(storage, run.S_BYTES, nbytes)
-    run.put(storage, run.S_DEVICE, run.shared(run.CPU))
-    run.put(storage, run.S_FLAGS, run.shared(run.ZERO))
-    run.put(storage, run.S_TYPED, obj(k.none_object))
+    things.put(storage, things.S_BYTES, nbytes)
+    things.put(storage, things.S_DEVICE, things.shared(things.CPU))
+    things.put(storage, things.S_FLAGS, things.shared(things.ZERO))
+    things.put(storage, things.S_TYPED, obj(k.none_object))
     tape = load_ptr(k.state, TAPE)
     if enter(tape, storage) < 0:
         decref(storage)
@@ -178,7 +179,7 @@ def capture_compute(call: ptr, plan: ptr) -> obj:
         if storage is None:
             run.drop(made, r)
             return None
-        store_obj(made, r * 8, run.over(load_obj(entry), storage))
+        store_obj(made, r * 8, things.over(load_obj(entry), storage))
     run.count_writes(call, plan, after)  # also where a check fails
     if not checked(plan):
         run.drop(made, results)

@@ -5,8 +5,8 @@ it cannot encode goes to the operator's Python twin; one whose plan is not known
 `learn`, which runs the twin and enters its plan here.
 
 An operator block: Python twin, number of parameters, position of the one that is spread over the
-arguments (or -1), then per parameter its mode, the number that stands for it when it is left out
-(NULL: none) and its name.
+arguments (or -1), position of `out` (or -1), whether no more of its plans are entered, then per
+parameter its mode, the number that stands for it when it is left out (NULL: none) and its name.
 """
 
 from ...targets.native import (
@@ -16,15 +16,19 @@ from ...targets.native import (
 from .. import layout
 from . import fastkey as k
 from .capture import capture_compute, capture_inplace, recordable, runs_alone
-from .fastrun import run_compute, run_inplace, run_view
+from .fastobjects import CPU
+from .fastrun import COMPUTE, FIXED, INPLACE, OUT, TWIN, VIEW, VIEWS, run_compute, run_inplace
+from .fastviews import run_view, run_views
 from .objects import long_from, type_of
 
 unit = Unit("fastcall")
 
 # Places in fastkey's state.
 TABLE, CAPACITY, FLAGS, THREAD, OPERATORS, LEARN, REFRESH = 0, 8, 16, 24, 32, 152, 160
+DEFAULT_DTYPES, DEFAULT_DEVICES = 208, 216  # lists: the default is the last item
 GRAD_ON, SLOW, RECORDING = 1, 2, 4
-MODE, STANDING, NAME, PARAMETER = 24, 32, 40, 24
+SPREAD_AT, OUT_AT, CLOSED = 16, 24, 32
+MODE, STANDING, NAME, PARAMETER = 40, 48, 56, 24
 PARAMETER_LIMIT = 32
 
 vectorcall = external("PyObject_Vectorcall", [obj, ptr, u64, obj], obj)
@@ -164,6 +168,45 @@ def encode_all(call: ptr, operator: ptr, given: ptr, spread: ptr, spread_count: 
 
 
 @unit.function
+def encode_out(call: ptr, given: ptr, place: i64) -> bool_:
+    """`out=`: the tensor that is written becomes operand 0."""
+    thing = load_obj(given, place * 8)
+    if thing is None or thing == obj(k.none_object):
+        return True
+    store_i64(given, place * 8, 0)
+    if not k.is_tensor(type_of(thing)):
+        return False
+    k.push(call, 13)
+    return k.encode_tensor(call, thing)
+
+
+@unit.function
+def last_item(things: obj) -> obj:
+    """The last item of a list, borrowed."""
+    return k.list_item(things, k.list_size(things) - 1)
+
+
+@unit.function
+def made_elsewhere(call: ptr) -> bool_:
+    """Whether a call without tensors makes its results on another device than the CPU."""
+    if load_i64(call, k.TENSORS_USED) != 0:
+        return False
+    return last_item(load_obj(k.state, DEFAULT_DEVICES)) != load_obj(k.state, CPU)
+
+
+@unit.function
+def may_fill(call: ptr, plan: ptr) -> bool_:
+    """Whether no operand of a call with `out=` shares memory with it, and none needs a tape."""
+    if load_i64(call, k.MASK) != 0:
+        return False
+    storage = load_obj(load_obj(call, k.TENSORS), k.T_STORAGE)
+    for o in range(1, load_i64(plan, 8)):
+        if load_obj(load_obj(call, k.TENSORS + o * 8), k.T_STORAGE) == storage:
+            return False
+    return True
+
+
+@unit.function
 def may_write(call: ptr, plan: ptr) -> bool_:
     """Whether an in-place call needs no tape and no operand overlaps the target askew."""
     if load_i64(call, k.MASK) != 0:
@@ -179,6 +222,25 @@ def may_write(call: ptr, plan: ptr) -> bool_:
     return True
 
 
+@unit.function(inline=True)
+def way(call: ptr, plan: ptr, flags: i64) -> i64:
+    """The kind of a plan that may be run here; TWIN where Python must see to it."""
+    kind = load_i64(plan)
+    if kind == TWIN:
+        return kind
+    if kind == VIEW or kind == VIEWS:
+        inferred = load_obj(load_obj(call, k.TENSORS), k.T_VERSION) == obj(k.none_object)
+        return i64(TWIN) if inferred else kind
+    if flags & RECORDING != 0 and not runs_alone(plan):
+        if kind == OUT or load_i64(plan, FIXED) != 0 or not recordable(call, plan):
+            return i64(TWIN)
+    if kind == INPLACE and not may_write(call, plan):
+        return i64(TWIN)
+    if kind == OUT and not may_fill(call, plan):
+        return i64(TWIN)
+    return kind
+
+
 @unit.function
 def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -> obj:
     """One operator call. `first`: the object of a method, NULL for a function."""
@@ -190,7 +252,7 @@ def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -
         give_back(ignored)
         store_i64(k.state, THREAD, this_thread())
     flags = load_i64(k.state, FLAGS)
-    parameters, spread_at = load_i64(operator, 8), load_i64(operator, 16)
+    parameters, spread_at = load_i64(operator, 8), load_i64(operator, SPREAD_AT)
     given = stack(8 * 32)
     memset(given, 0, parameters * 8)
     taken = i64(0)
@@ -207,28 +269,33 @@ def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -
     if names is not None and place_names(operator, given, arguments + count * 8, names) == 0:
         return python_twin(operator, number, first, arguments, count, names, None)
     call = stack(2496, 64)
-    store_i64(call, k.LENGTH, 2)
+    store_i64(call, k.LENGTH, 3)
     store_i64(call, k.TENSORS_USED, 0)
     store_i64(call, k.NUMBERS_USED, 0)
     store_i64(call, k.MASK, 0)
     store_i64(call, k.GRAD, flags & GRAD_ON)
-    if not encode_all(call, operator, given, arguments + (spread_at - taken) * 8, spread_count):
+    out_at = load_i64(operator, OUT_AT)
+    if ((out_at >= 0 and not encode_out(call, given, out_at))
+            or not encode_all(call, operator, given, arguments + (spread_at - taken) * 8,
+                              spread_count)
+            or made_elsewhere(call)):
         return python_twin(operator, number, first, arguments, count, names, None)
     store_i64(call, k.KEY, number)
     store_i64(call, k.KEY + 8, load_i64(call, k.MASK))
+    store_ptr(call, k.KEY + 16, ptr(last_item(load_obj(k.state, DEFAULT_DTYPES))))
     plan = find(call)
     if plan is None:
-        return python_twin(operator, number, first, arguments, count, names, call)
-    kind = load_i64(plan)
+        learn = ptr(0) if load_i64(operator, CLOSED) != 0 else call
+        return python_twin(operator, number, first, arguments, count, names, learn)
+    kind = way(call, plan, flags)
     recording = flags & RECORDING != 0 and not runs_alone(plan)
-    if recording and kind != 1 and not recordable(call, plan):
-        return python_twin(operator, number, first, arguments, count, names, None)
-    if kind == 0:
+    if kind == COMPUTE:
         return capture_compute(call, plan) if recording else run_compute(call, plan)
-    target = load_obj(call, k.TENSORS)
-    if kind == 1 and load_obj(target, k.T_VERSION) != obj(k.none_object):
+    if kind == VIEW:
         return run_view(call, plan)
-    if kind == 2 and may_write(call, plan):
+    if kind == VIEWS:
+        return run_views(call, plan)
+    if kind == INPLACE or kind == OUT:
         return capture_inplace(call, plan) if recording else run_inplace(call, plan)
     return python_twin(operator, number, first, arguments, count, names, None)
 

@@ -7,7 +7,10 @@ fall back to Python, never fail. Words: a tag, then what tells values apart:
     tensor  spec | 1           number  2 (int) or 3 (float)     int      5, value
     object  6, address         tuple   7, length, items ...     slice    8, start, stop, step
     tensors 9, count, each     left out  10                     float    11, bits
-    index   12, a tensor
+    index   12, a tensor       out       13, a tensor
+
+The first word is the operator's number, the second the mask of what wants a gradient, the third
+the default dtype.
 """
 
 from ...core.tensor_base import Extra, TensorBase, Version
@@ -26,8 +29,8 @@ KEY, TENSORS, INTEGERS, FLOATS, OBJECTS, CALL_BYTES = 64, 1600, 2112, 2240, 2368
 KEY_LIMIT, TENSOR_LIMIT, NUMBER_LIMIT, ITEM_LIMIT = 150, 62, 15, 16
 
 # Places in the state that `fastcall` shares with this unit.
-_TYPES = {"tensor": 40, "parameter": 48, "size": 96, "dtype": 104}
-TENSOR_TYPE, PARAMETER_TYPE, SIZE_TYPE, DTYPE_TYPE = _TYPES.values()
+_TYPES = {"tensor": 40, "parameter": 48, "size": 96, "dtype": 104, "device": 192, "format": 200}
+TENSOR_TYPE, PARAMETER_TYPE, SIZE_TYPE, DTYPE_TYPE, DEVICE_TYPE, FORMAT_TYPE = _TYPES.values()
 
 STORAGE_TYPE, RECORDED_TYPE = 56, 408  # the latter is NULL while nothing is recorded
 
@@ -175,7 +178,8 @@ def encode_static(call: ptr, thing: obj, depth: i64) -> bool_:
         return True
     if (thing == obj(none_object) or thing == obj(true_object) or thing == obj(false_object)
             or thing == obj(ellipsis_object) or kind == load_obj(state, DTYPE_TYPE)
-            or kind == obj(text_type)):
+            or kind == obj(text_type) or kind == load_obj(state, DEVICE_TYPE)
+            or kind == load_obj(state, FORMAT_TYPE)):
         push(call, 6)
         push(call, i64(thing))
         return True

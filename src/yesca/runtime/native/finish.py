@@ -14,9 +14,9 @@ from ...targets.native import (
 from .. import layout
 from ..recording import COUNT, STORAGES, VALUES
 from . import fastkey as k
-from . import fastrun as run
 from .alloc import allocate, allocate_owned, release
 from .fastkey import list_item
+from .fastobjects import S_ADDRESS, S_OWNER
 from .objects import (
     as_integer, decref, gil_release, gil_restore, incref, long_as, long_from, out_of_memory,
     type_of, wrong_count,
@@ -61,11 +61,11 @@ def assign(storages: obj, frame: ptr, bases: ptr) -> bool_:
                     return False
             else:
                 incref(obj(k.none_object))
-            store_obj(storage, run.S_ADDRESS, long_from(i64(address)))
-            store_obj(storage, run.S_OWNER, load_obj(owner))
+            store_obj(storage, S_ADDRESS, long_from(i64(address)))
+            store_obj(storage, S_OWNER, load_obj(owner))
             store_ptr(bases, place * 8, address)
         elif place >= 0:
-            store_i64(bases, place * 8, long_as(load_obj(storage, run.S_ADDRESS)))
+            store_i64(bases, place * 8, long_as(load_obj(storage, S_ADDRESS)))
         entry = entry + 24
     return True
 

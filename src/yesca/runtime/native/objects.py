@@ -22,6 +22,7 @@ long_from = external("PyLong_FromLongLong", [i64], obj)
 long_as = external("PyLong_AsLongLong", [obj], i64)
 error_occurred = external("PyErr_Occurred", [], obj)
 format_error = external("PyErr_Format", [obj, ptr], obj, variadic=True)  # returns NULL
+call_one = external("PyObject_CallOneArg", [obj, obj], obj)
 capsule_new = external("PyCapsule_New", [ptr, ptr, ptr], obj)
 capsule_pointer = external("PyCapsule_GetPointer", [obj, ptr], ptr)
 tuple_new = external("PyTuple_New", [i64], obj)

@@ -1,0 +1,97 @@
+"""The value of a one-element tensor as a Python number: what `loss.item()` costs.
+
+Plain tensors of the commonest dtypes are read here; all else goes to the Python twin.
+"""
+
+from ...core.spec import Spec
+from ...targets.native import (
+    Unit, bool_, external, f64, load_f32, load_f64, load_i64, load_obj, load_u8, obj, ptr,
+)  # fmt: skip
+from .. import layout
+from . import fastkey as k
+from .fastcall import FLAGS, SLOW, THREAD, this_thread
+from .fastobjects import CPU, S_BYTES, shared
+from .fastrun import address_of_operand
+from .objects import call_one, incref, long_as, long_from, type_of
+
+unit = Unit("fastitem")
+
+# Places in fastkey's state: the dtypes read here, the Python twins, and the number 1.
+FLOAT32, FLOAT64, INT64, BOOL, ITEM, AS_FLOAT, AS_TRUTH = 224, 232, 240, 248, 256, 264, 272
+P_DTYPE = layout.slot_offset(Spec, "dtype")
+P_NUMEL = layout.slot_offset(Spec, "numel")
+P_BYTES = layout.slot_offset(Spec, "nbytes")
+P_DEVICE = layout.slot_offset(Spec, "device")
+
+float_from = external("PyFloat_FromDouble", [f64], obj)
+
+
+@unit.function
+def readable(thing: obj) -> bool_:
+    """Whether a tensor is a plain one of one element, whose bytes are there."""
+    if load_i64(k.state, THREAD) != this_thread() or load_i64(k.state, FLAGS) & SLOW != 0:
+        return False
+    if not k.is_tensor(type_of(thing)):
+        return False
+    spec, storage = load_obj(thing, k.T_SPEC), load_obj(thing, k.T_STORAGE)
+    offset = load_obj(thing, k.T_OFFSET)
+    if spec is None or storage is None or offset is None:
+        return False
+    if type_of(storage) != load_obj(k.state, k.STORAGE_TYPE):
+        return False
+    if load_obj(spec, P_DEVICE) != shared(CPU) or long_as(load_obj(spec, P_NUMEL)) != 1:
+        return False
+    size = long_as(load_obj(spec, P_BYTES))
+    return (long_as(offset) + 1) * size <= long_as(load_obj(storage, S_BYTES))
+
+
+@unit.function
+def place_of(thing: obj) -> ptr:
+    """Where the element is."""
+    spec = load_obj(thing, k.T_SPEC)
+    return ptr(address_of_operand(thing, long_as(load_obj(spec, P_BYTES))))
+
+
+@unit.function
+def truth(value: bool_) -> obj:
+    """A new reference to True or False."""
+    made = obj(k.true_object) if value else obj(k.false_object)
+    incref(made)
+    return made
+
+
+@unit.function
+def item(thing: obj) -> obj:
+    """`x.item()`."""
+    if readable(thing):
+        dtype = load_obj(load_obj(thing, k.T_SPEC), P_DTYPE)
+        if dtype == load_obj(k.state, FLOAT32):
+            return float_from(f64(load_f32(place_of(thing))))
+        if dtype == load_obj(k.state, INT64):
+            return long_from(load_i64(place_of(thing)))
+        if dtype == load_obj(k.state, BOOL):
+            return truth(load_u8(place_of(thing)) != 0)
+        if dtype == load_obj(k.state, FLOAT64):
+            return float_from(load_f64(place_of(thing)))
+    return call_one(load_obj(k.state, ITEM), thing)
+
+
+@unit.function
+def as_float(thing: obj) -> obj:
+    """`float(x)`."""
+    if readable(thing):
+        dtype = load_obj(load_obj(thing, k.T_SPEC), P_DTYPE)
+        if dtype == load_obj(k.state, FLOAT32):
+            return float_from(f64(load_f32(place_of(thing))))
+        if dtype == load_obj(k.state, FLOAT64):
+            return float_from(load_f64(place_of(thing)))
+    return call_one(load_obj(k.state, AS_FLOAT), thing)
+
+
+@unit.function
+def as_truth(thing: obj) -> obj:
+    """`bool(x)`."""
+    if readable(thing):
+        if load_obj(load_obj(thing, k.T_SPEC), P_DTYPE) == load_obj(k.state, BOOL):
+            return truth(load_u8(place_of(thing)) != 0)
+    return call_one(load_obj(k.state, AS_TRUTH), thing)

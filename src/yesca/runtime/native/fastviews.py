@@ -1,0 +1,80 @@
+"""The fast call path's views: the first operand's storage under one other spec, or several."""
+
+from ...targets.native import Unit, i64, load_i64, load_obj, obj, ptr, stack, store_obj, store_ptr
+from . import fastkey as k
+from .fastobjects import (
+    E_AFTER, E_HOOKS, E_NAME, E_RETAIN, EXTRA_TYPE, new_object, new_tensor, put, shared,
+)
+from .fastrun import HEADER, drop, together
+from .fasttape import record
+from .objects import decref, incref, long_as, long_from
+
+unit = Unit("fastviews")
+
+
+@unit.function
+def seen_as(base: obj, spec: obj, moved: i64) -> obj:
+    """A tensor's memory under another spec, `moved` elements further on, off the tape."""
+    version, storage = load_obj(base, k.T_VERSION), load_obj(base, k.T_STORAGE)
+    offset = load_obj(base, k.T_OFFSET)
+    if moved == 0:
+        incref(offset)
+    else:
+        offset = long_from(long_as(offset) + moved)
+    incref(storage)
+    incref(version)
+    made = new_tensor(spec, storage, offset, version)
+    if made is None:
+        return None
+    extra = new_object(shared(EXTRA_TYPE), 0)
+    if extra is None:
+        return None
+    root = base
+    before = load_obj(base, k.T_EXTRA)
+    if before != obj(k.none_object) and load_obj(before, k.E_BASE) != obj(k.none_object):
+        root = load_obj(before, k.E_BASE)
+    nothing = obj(k.none_object)
+    put(extra, k.E_BASE, root)
+    put(extra, k.E_SEEN, load_obj(version, k.V_VALUE))
+    put(extra, E_HOOKS, nothing)
+    put(extra, E_RETAIN, nothing)
+    put(extra, E_NAME, nothing)
+    put(extra, E_AFTER, nothing)
+    store_obj(made, k.T_EXTRA, extra)
+    decref(nothing)
+    return made
+
+
+@unit.function
+def run_view(call: ptr, plan: ptr) -> obj:
+    """One view."""
+    specs = plan + HEADER * 8 + 8
+    made = seen_as(load_obj(call, k.TENSORS), load_obj(specs), load_i64(plan, 48))
+    if made is None:
+        return None
+    if load_i64(call, k.MASK) != 0 and load_i64(plan, 40) != 0:
+        results = stack(8)
+        store_ptr(results, 0, made)
+        if not record(call, plan, specs + 32, load_i64(plan, 72), results, specs, 1):
+            return None
+    return made
+
+
+@unit.function
+def run_views(call: ptr, plan: ptr) -> obj:
+    """Several views of one tensor, as a tuple."""
+    specs = plan + HEADER * 8 + 8
+    count = load_i64(plan, 16)
+    made = stack(8 * 64)
+    for index in range(count):
+        entry = specs + index * 32
+        one = seen_as(load_obj(call, k.TENSORS), load_obj(entry), load_i64(entry, 8))
+        if one is None:
+            drop(made, index)
+            return None
+        store_obj(made, index * 8, one)
+    if load_i64(call, k.MASK) != 0 and load_i64(plan, 40) != 0:
+        keep = specs + count * 32
+        if not record(call, plan, keep, load_i64(plan, 72), made, specs, count):
+            return None
+    return together(made, count, load_obj(plan, 88))
