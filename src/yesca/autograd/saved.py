@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core import registry
-from ..core.node_base import Saved
+from ..core.node_base import NodeBase, Saved
 from ..core.tensor_base import MOVED, TensorBase
 from ..dispatch.state import STATE, set_grad
 
@@ -98,7 +98,7 @@ def restore(node: Any, kept: Saved, is_result: bool, position: int, linked: bool
         if kept.counter.value != kept.version:
             _check_version(kept, None, 0)
         return edge  # also if it looks at other memory now (`x.data = y`)
-    if not is_result and edge is not None and edge._extra is not None \
+    if not is_result and isinstance(edge, NodeBase) and edge._extra is not None \
             and edge._extra.detached is not None and port in edge._extra.detached:
         raise RuntimeError("Trying to use a saved tensor that has been detached in-place, i.e. "
                            "with .detach_().This is not supported, please use out-of-place "

@@ -125,11 +125,15 @@ def unobserved(record: Record, values: tuple[Any, ...], target: Any = None, out:
         record.plans[frozen] = plan
     if out is not None and (plan is NO_PLAN or _shares(tensors)):
         return NotImplemented
+    return _noted(plan, tensors, tuple(scalars), bool(needs) and STATE.grad)
+
+
+def _noted(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: bool) -> Any:
+    """Run a plan, and note it where a call is watched."""
     STATE.last_plan = plan
-    numbers = tuple(scalars)
-    made = execute(plan, tensors, numbers, bool(needs) and STATE.grad)
+    made = execute(plan, tensors, scalars, needs)
     if STATE.seen is not None:
-        STATE.seen.append(Run(plan, tensors, numbers, made))
+        STATE.seen.append(Run(plan, tensors, scalars, made))
     return made
 
 

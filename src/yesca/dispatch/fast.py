@@ -62,6 +62,7 @@ class _Fast:
     entries: int = 0
     off: bool = False  # every call takes the Python path (refresh() makes a change known)
     recorder: Any = None  # whose tape the builtin writes
+    bare: int = 0  # the thread that runs a call past the observer
     owner: int = 0  # under an observer: the thread whose flags these are, if nothing else is slow
 
     def __post_init__(self) -> None:
@@ -133,7 +134,7 @@ class _Fast:
             slow = True  # for another thread; this one waits for it in Python
         if observing.current is not None:
             self.owner = 0 if slow or recorder is not None else get_ident()
-            slow = True
+            slow = slow or self.bare != get_ident()
         self.flags.value = ((1 if state.grad else 0) | (2 if slow else 0)
                             | (0 if recorder is None else 4))
         self.thread.value = 0
@@ -234,10 +235,12 @@ class _Fast:
             self.refresh()
             if not self.owner:
                 return function(*values)  # by its twin
+        self.bare = get_ident()
         self.flags.value &= ~2
         try:
             return function(*values)
         finally:
+            self.bare = 0
             self.flags.value |= 2
 
     # ---- plans ---------------------------------------------------------------------------
