@@ -11,6 +11,7 @@ from .dispatch.call import OPERATORS, call
 from .dispatch.functions import record
 
 _basic: list[Any] = []
+_ALL = slice(None)
 _BASIC = (int, slice, type(None), type(Ellipsis))
 
 
@@ -44,7 +45,9 @@ def _parts(tensor: Any, index: Any) -> tuple[Any, dict[int, Any]]:
 
 def put(tensor: Any, index: Any, value: Any) -> None:
     """`tensor[index] = value`."""
-    if tensor._spec.ndim and _is_basic(index):
+    if index is Ellipsis or (type(index) is slice and index == _ALL and tensor._spec.ndim):
+        view, indices = tensor, {}  # no view of it
+    elif tensor._spec.ndim and _is_basic(index):
         view, indices = OPERATORS.getitem(tensor, index), {}
     else:
         view, indices = _parts(tensor, index)
