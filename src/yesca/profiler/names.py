@@ -58,6 +58,9 @@ COUNTERPARTS: dict[str, str] = {
     "_fft_r2c": "fft_r2c",
     "fill_diagonal_": "fill_diagonal",
     "masked_fill": "fill_where",
+    "empty": "uninitialised",
+    "empty_like": "uninitialised_like",
+    "eye": "identity",
     "full": "filled",
     "full_like": "filled_like",
     "_fused_rms_norm": "fused_rms_norm",
@@ -144,8 +147,8 @@ COUNTERPARTS: dict[str, str] = {
 }
 #: Records of the engine alone: steps of an operator, sequences of numbers, parts of a derivative.
 ENGINE_OWN = frozenset(
-    "binary_exponent changes contraction cross_entropy_probabilities_backward getitem "
-    "histogram_fixed line linalg_cofactors lu lu_permutation mantissa narrow_backward "
+    "changes contraction cross_entropy_probabilities_backward getitem "
+    "histogram_fixed line linalg_cofactors lu lu_permutation narrow_backward "
     "part_scatter positions ramp softsign special_trigamma spread stepped tanhshrink "
     "triangular_parts unravel_index".split())
 #: Derivatives that PyTorch has as operators; the derived records of all others are the engine's.
