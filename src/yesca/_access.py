@@ -286,7 +286,7 @@ def set_data(tensor: Any, value: Any) -> None:
                                       or value._spec.dtype.is_complex):
         raise RuntimeError("data set to a tensor that requires gradients must be floating point "
                            "or complex dtype")
-    if tensor._counter is not None and tensor._requires_grad:
+    if tensor._counter is not None and tensor._requires_grad and tensor._node is None:
         tensor._counter.move()
     tensor._storage = value._storage
     tensor._spec = value._spec

@@ -9,6 +9,7 @@ from .core.tensor_base import TensorBase
 from .dispatch import creation, from_data
 from .dispatch.call import OPERATORS, call
 from .dispatch.functions import record
+from .dispatch.state import STATE
 
 _basic: list[Any] = []
 _ALL = slice(None)
@@ -57,8 +58,14 @@ def put(tensor: Any, index: Any, value: Any) -> None:
         _put_indexed(view, indices, value)
         return
     if isinstance(value, TensorBase):
-        OPERATORS.copy_(view, _trimmed(value, view))
+        value = _trimmed(value, view)
+        if view._spec.ndim and not value._spec.ndim and not value._spec.dtype.is_complex:
+            OPERATORS.fill_(view, value)
+        else:
+            OPERATORS.copy_(view, value)
     else:
+        if STATE.grad and view.requires_grad:  # PyTorch's node has an edge for the value
+            value = creation.full((), value, dtype=view.dtype, device=view.device)
         OPERATORS.fill_(view, value)
 
 

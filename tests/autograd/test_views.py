@@ -173,3 +173,34 @@ def test_retained_gradients_follow_a_write():
     y.mul_(3)
     y.sum().backward()
     assert y.grad.tolist() == [1.0, 1.0]
+
+
+def test_leaves_that_are_views():
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    for write in (lambda: x.add_(1), lambda: x[0].mul_(2), lambda: x.zero_()):
+        with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+            write()
+    with torch.no_grad():
+        x.add_(1)
+    assert x.is_leaf and x[0, 0].item() == 1.0
+
+
+@pytest.mark.parametrize(
+    "split", [lambda x: x.unbind(0), lambda x: x.split(1), lambda x: x.chunk(2)])
+def test_several_views_of_one_call(split):
+    x = torch.ones(2, 3, requires_grad=True) * 2
+    one = split(x)[0]
+    with pytest.raises(RuntimeError, match="Output 0 of .* is a view and is being modified inpl"):
+        one.add_(1)
+    with pytest.raises(RuntimeError, match="Output 0 of Select is a view and is being modified"):
+        one[0].add_(1)
+    x.mul_(2)
+    with pytest.raises(RuntimeError, match="is a view and its base or another view of its base"):
+        one.sum()
+
+
+def test_a_number_written_over_a_tensor_of_another_dtype():
+    x, value = torch.zeros(3, dtype=torch.float64), torch.tensor(2.0, requires_grad=True)
+    x[:] = value
+    x.sum().backward()
+    assert value.grad.dtype == torch.float32 and value.grad.item() == 3.0

@@ -189,8 +189,7 @@ class FunctionNode(FunctionCtx, HandleMethods, OwnNode):
             self._raw = None
 
     def view_problem(self, port: int) -> str:
-        return (f"Output {port} of {self._forward_cls.__name__} is a view and is being modified "
-                "inplace. This view was created inside a custom Function (or because an input was "
+        return ("This view was created inside a custom Function (or because an input was "
                 "returned as-is) and the autograd logic to handle view+inplace would override the "
                 "custom backward associated with the custom Function, leading to incorrect "
                 "gradients. This behavior is forbidden. You can fix this by cloning the output of "

@@ -13,6 +13,7 @@ from typing import Any
 from ..dispatch.call import OPERATORS
 from ..dispatch.fast import next_sequence
 from .node import Node
+from .saved import short_name
 
 
 class OwnNode(Node):
@@ -180,6 +181,13 @@ def regenerate(tensor: Any) -> None:
     dtype = tensor._spec.dtype
     if not base._requires_grad or not (dtype.is_floating_point or dtype.is_complex):
         return
+    if tensor._node is not None:
+        problem = tensor._node.view_problem(tensor._output_nr)
+        if problem:
+            extra.seen = -1
+            raise RuntimeError(f"Output {tensor._output_nr} of {short_name(tensor._node)} is a "
+                               "view and its base or another view of its base has been modified "
+                               f"inplace. {problem}")
     made = ViewNode((gradient_edge(base),), (base._output_nr,))
     made._view = _place(tensor, base)
     if extra.retain and tensor._node is not None:

@@ -12,7 +12,7 @@ from ..operators.derivatives import backward_record, forward_name, grad_names
 from ..runtime.plan import NUMBER, Plan
 from ..runtime.program import Ref
 from . import steps
-from .saved import FREED, restore, short_name
+from .saved import FREED, restore
 
 
 class NodeExtra:
@@ -100,13 +100,18 @@ class Node(NodeBase):
         return tuple(found)
 
     def view_problem(self, port: int) -> str:
-        """Why a view that this node made must not be written in place ("": it may be)."""
-        if len(self._plan.views) < 2:
-            return ""
-        return (f"Output {port} of {short_name(self)} is a view and is being modified inplace. "
-                "This view is the output of a function that returns multiple views. Such functions "
-                "do not allow the output views to be modified inplace. You should replace the "
-                "inplace operation by an out-of-place one.")
+        """Why a view that this node made must not be written in place ("": it may be).
+
+        So it is if the view, or one that it is a view of, is one of several of one call.
+        """
+        node: Any = self
+        while isinstance(node, Node) and node._plan is not None and node._plan.views:
+            if len(node._plan.views) > 1:
+                return ("This view is the output of a function that returns multiple views. Such "
+                        "functions do not allow the output views to be modified inplace. You "
+                        "should replace the inplace operation by an out-of-place one.")
+            node = node._edges[0]
+        return ""
 
     def apply(self, grads: list[Any]) -> list[Any]:
         """Gradients of the tensor arguments from those of the results (None: no gradient)."""

@@ -21,6 +21,8 @@ def record_node(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], result
     node._scalars = scalars
     node._extra = None
     edges, ports, wanted = [], [], 0
+    if target is not None and target._counter is not None:
+        target._counter.value -= 1  # views that were up to date before the write keep their nodes
     for k, tensor in enumerate(tensors):
         source = target if target is not None and k == 0 else tensor
         if source._requires_grad:
@@ -30,6 +32,8 @@ def record_node(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], result
         else:
             edges.append(None)
             ports.append(0)
+    if target is not None and target._counter is not None:
+        target._counter.value += 1
     node._sequence = next_sequence()
     node._edges = tuple(edges)
     node._ports = tuple(ports)

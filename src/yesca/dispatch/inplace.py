@@ -5,16 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import registry
+from ..core.spec import spec
 from ..core.views import overlaps_itself
 from ..runtime.plan import Plan
 from .state import STATE
 
 
-def check(plan: Plan, target: Any, grad: bool, needs: bool) -> None:
+#: They write the same everywhere, so elements may share memory.
+_UNIFORM = ("fill", "zero")
+
+
+def check(plan: Plan | None, target: Any, grad: bool, needs: bool) -> None:
     """Refuse writes that autograd or the memory layout forbids."""
     check_tape(target, grad, needs)
-    spec = target._spec
-    if not spec.dense and overlaps_itself(spec.shape, spec.strides):
+    seen = target._spec
+    uniform = plan is not None and plan.record.name in _UNIFORM
+    if not seen.dense and not uniform and overlaps_itself(seen.shape, seen.strides):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location. Please clone() the tensor before performing the operation.")
@@ -41,7 +47,10 @@ def _check_view(target: Any, extra: Any) -> None:
     if target._node is not None:
         problem = target._node.view_problem(target._output_nr)
         if problem:
-            raise RuntimeError(problem)
+            name = target._node.name()
+            raise RuntimeError(f"Output {target._output_nr} of "
+                               f"{name.rpartition('Backward')[0] or name} is a view and is being "
+                               f"modified inplace. {problem}")
     if base._requires_grad and target._node is None and extra.seen == target._counter.value:
         raise RuntimeError(
             "A view was created in no_grad mode and is being modified inplace with grad mode "
@@ -49,7 +58,7 @@ def _check_view(target: Any, extra: Any) -> None:
             "can clarify your code by moving both the view and the inplace either both inside the "
             "no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
             "want the inplace to be tracked).")
-    if base._requires_grad and base._node is None:
+    if target._requires_grad and base._node is None:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an "
                            "in-place operation.")
 
@@ -83,19 +92,28 @@ def separate(plan: Plan, tensors: list[Any]) -> list[Any]:
     """
     pointwise = plan.record.kind != "contraction"
     target = tensors[0]
-    storage, spec, offset = target._storage, target._spec, target._offset
+    storage, own, offset = target._storage, target._spec, target._offset
     made = tensors
     for k, other in enumerate(tensors):
         if k == 0 or other._storage is not storage:
             continue
-        same = pointwise and other._offset == offset and other._spec.strides == spec.strides \
-            and other._spec.shape == spec.shape and other._spec.dtype is spec.dtype
+        same = pointwise and other._offset == offset and other._spec.strides == own.strides \
+            and other._spec.shape == own.shape and other._spec.dtype is own.dtype
         if same or not _touch(target, other):
             continue
         if made is tensors:
             made = list(tensors)
-        made[k] = copy_of(other)
+        made[k] = _apart(other)
     return made
+
+
+def _apart(tensor: Any) -> Any:
+    """The same view of a copy of the memory: the plan holds for the very same strides."""
+    seen = tensor._spec
+    count = seen.nbytes // seen.dtype.itemsize
+    whole = registry.wrap(tensor._storage, spec(seen.dtype, (count,), None, seen.device),
+                          tensor._offset)
+    return registry.wrap(copy_of(whole)._storage, seen, 0)
 
 
 def _touch(a: Any, b: Any) -> bool:

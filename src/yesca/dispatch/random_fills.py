@@ -77,7 +77,7 @@ def written(tensor: Any) -> None:
         OPERATORS.fill_(tensor, 0)
         return
     if not tensor._spec.dense:
-        inplace.check(None, tensor, False, False)  # type: ignore[arg-type]
+        inplace.check(None, tensor, False, False)
     version = tensor._counter
     if version is not None:
         version.value += 1

@@ -91,11 +91,18 @@ def _fill(p: Any, self: Any, value: Any) -> None:
     p.flat(lambda: filling(p, 1, dtype), [], [target])
 
 
+def _value_grad(ops: Any, grad: Any, value_spec: Any) -> Any:
+    if value_spec is None:  # a number
+        return None
+    made = ops.sum(grad)
+    return made if made.dtype is value_spec.dtype else ops.to_dtype(made, value_spec.dtype)
+
+
 fill = rows("fill(Tensor self, Tensor value) -> Tensor", _fill, kind="copy", inplace=True,
             node_name=lambda plan: f"FillBackward{2 * plan.inplace + (plan.operands > 1)}",
             samples=lambda make: [(make(3, 4), 1), (make(3, 4), make()), (make(0, 3), 1)],
             backward={"self": lambda ops, grad: ops.zeros_like(grad),
-                      "value": lambda ops, grad: ops.sum(grad)},
+                      "value": lambda ops, grad, value_spec: _value_grad(ops, grad, value_spec)},
             doc="Every element set to value.")
 
 
