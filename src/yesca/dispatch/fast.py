@@ -152,7 +152,8 @@ class _Fast:
             parameters = tuple(p.name for p in record.schema.parameters)
         else:
             modes = "X" * len(parameters)
-        out = len(modes) if record is not None and record.out and not made.fixed else -1
+        takes_out = record is not None and record.out and not made.fixed and not spread
+        out = len(modes) if takes_out else -1  # `spread`: a method, which has no `out=`
         if out >= 0:
             modes, parameters = modes + "X", (*parameters, "out")
         if number >= len(self.directory) or len(modes) > self.code.PARAMETER_LIMIT:

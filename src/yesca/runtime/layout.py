@@ -56,6 +56,15 @@ def _float_value_offset():
     return _find_word(thing, bits, 0, sys.getsizeof(thing))
 
 
+def _list_items_offset(size: int):
+    """Where a list holds the address of its items: behind its size, or nowhere that we know."""
+    things = [object(), object()]
+    if _word(id(things) + size) != len(things):
+        return None
+    first = _word(_word(id(things) + size + _WORD))
+    return size + _WORD if first == id(things[0]) else None
+
+
 def _probe_cpython() -> bool:
     return (
         sys.implementation.name == "cpython"
@@ -72,14 +81,15 @@ REFCOUNT = _refcount_offset() if IS_CPYTHON else None
 TYPE = _find_word(_pair, id(tuple), 0, 32) if IS_CPYTHON else None
 TUPLE_ITEMS = _find_word(_pair, id(_pair[0]), 16, sys.getsizeof(_pair)) if IS_CPYTHON else None
 TUPLE_SIZE = _find_word(_pair, len(_pair), 16, 32) if IS_CPYTHON else None
+LIST_ITEMS = _list_items_offset(TUPLE_SIZE) if TUPLE_SIZE is not None else None
 FLOAT_VALUE = _float_value_offset() if IS_CPYTHON else None
 
 #: Native code may count references itself: no object is immortal in this interpreter.
 INLINE_REFCOUNT = bool(
     IS_CPYTHON and REFCOUNT == 0 and _mortal(None) and _mortal(object()) and _mortal(0)
 )
-#: Native code may read types, tuples and floats by offset.
-INLINE = None not in (REFCOUNT, TYPE, TUPLE_ITEMS, TUPLE_SIZE, FLOAT_VALUE)
+#: Native code may read types, tuples, lists and floats by offset.
+INLINE = None not in (REFCOUNT, TYPE, TUPLE_ITEMS, TUPLE_SIZE, LIST_ITEMS, FLOAT_VALUE)
 
 
 def uses_builtins() -> bool:

@@ -180,13 +180,14 @@ def encode_out(call: ptr, given: ptr, place: i64) -> bool_:
     return k.encode_tensor(call, thing)
 
 
-@unit.function
+@unit.function(inline=True)
 def last_item(things: obj) -> obj:
     """The last item of a list, borrowed."""
-    return k.list_item(things, k.list_size(things) - 1)
+    place = load_i64(things, layout.TUPLE_SIZE) - 1
+    return load_obj(load_ptr(things, layout.LIST_ITEMS), place * 8)
 
 
-@unit.function
+@unit.function(inline=True)
 def made_elsewhere(call: ptr) -> bool_:
     """Whether a call without tensors makes its results on another device than the CPU."""
     if load_i64(call, k.TENSORS_USED) != 0:
@@ -269,7 +270,7 @@ def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -
     if names is not None and place_names(operator, given, arguments + count * 8, names) == 0:
         return python_twin(operator, number, first, arguments, count, names, None)
     call = stack(2496, 64)
-    store_i64(call, k.LENGTH, 3)
+    store_i64(call, k.LENGTH, 2)
     store_i64(call, k.TENSORS_USED, 0)
     store_i64(call, k.NUMBERS_USED, 0)
     store_i64(call, k.MASK, 0)
@@ -280,9 +281,9 @@ def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -
                               spread_count)
             or made_elsewhere(call)):
         return python_twin(operator, number, first, arguments, count, names, None)
-    store_i64(call, k.KEY, number)
+    default = i64(last_item(load_obj(k.state, DEFAULT_DTYPES)))
+    store_i64(call, k.KEY, (default << 12) | number)  # of at most 4096 operators
     store_i64(call, k.KEY + 8, load_i64(call, k.MASK))
-    store_ptr(call, k.KEY + 16, ptr(last_item(load_obj(k.state, DEFAULT_DTYPES))))
     plan = find(call)
     if plan is None:
         learn = ptr(0) if load_i64(operator, CLOSED) != 0 else call
