@@ -16,10 +16,6 @@ OTHER = {
     "einsum": ("transposed", "reversed"),
     # PyTorch's view refuses what a copy does.
     "local_response": ("x2x4x4",),
-    # A small volume without a batch goes to another of PyTorch's libraries, which is row-major.
-    **dict.fromkeys((f"conv{kind}" for kind in (
-        " 1", " 3", " bias", " weight last", " 3 weight last", " stride", "_transpose")),
-        ("1x4x2x1x1",)),
 }
 LAYOUTS = [f"{layout} {'x'.join(map(str, shape))}"
            for layout in format_cases.LAYOUTS for shape in format_cases.SHAPES]

@@ -25,7 +25,7 @@ def attempt(one, function, case):
         return type(error), str(error)
 
 
-@pytest.mark.parametrize("layout", ("transposed", "sliced", "expanded"))
+@pytest.mark.parametrize("layout", ("transposed", "sliced", "expanded", "channels_last"))
 @operator_cases.only(lambda one: one.name not in STRIDED)
 def test_layouts(one, layout):
     """The result on odd memory equals the one on contiguous copies."""

@@ -107,12 +107,13 @@ class Maker:
         if self.layout == "sliced":
             wide = self.package.stack([tensor, tensor], -1)
             return wide[..., 0]
-        order = tuple(range(ndim - 1, -1, -1))
-        if self.layout == "channels_last" and ndim == 4:
-            order = (0, 2, 3, 1)
-            back = (0, 3, 1, 2)
-        else:
-            back = order
+        if self.layout == "offset":
+            return self.package.cat([tensor[:1], tensor])[1:]
+        order = back = tuple(range(ndim - 1, -1, -1))
+        if self.layout == "channels_last":
+            if ndim not in (4, 5):
+                return tensor
+            order, back = (0, *range(2, ndim), 1), (0, ndim - 1, *range(1, ndim - 1))
         return tensor.permute(order).contiguous().permute(back)
 
 

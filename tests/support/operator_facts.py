@@ -1,11 +1,15 @@
 """Facts about an operator that can be compared between packages: see record_operators.py."""
 
+import warnings
+import weakref
+
 import operator_cases
 
 CODES = {"bool": "b", "uint8": "u", "int32": "i", "int64": "l", "float16": "h",
          "bfloat16": "s", "float32": "f", "float64": "d", "complex64": "c"}
 DTYPES = ("bool", "uint8", "int64", "float16", "bfloat16", "float32", "float64")
-STRIDE_LAYOUTS = ("contiguous", "transposed", "channels_last", "sliced", "expanded")
+STRIDE_LAYOUTS = ("contiguous", "transposed", "channels_last", "sliced", "expanded", "offset",
+                  "scalars", "empty")
 
 
 #: PyTorch's function of this name takes other arguments or gives other results.
@@ -24,7 +28,9 @@ def public(package, name):
 def attempt(one, function, case):
     """The result, or the name of the error's class."""
     try:
-        return operator_cases.call(one, function, case)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return operator_cases.call(one, function, case)
     except Exception as error:  # the class is what is compared
         return "!" + type(error).__name__
 
@@ -72,7 +78,8 @@ def _grouped(found):
 
 
 def strides(package, one, function):
-    """Strides of the results of every case in every layout; "=" marks shared memory."""
+    """Per layout and case, of each result: strides, "@" and its offset in the storage if it has
+    one, "=" if it is an argument's memory."""
     found = {}
     for layout in STRIDE_LAYOUTS:
         cases = stride_cases(one, package, layout)
@@ -81,15 +88,40 @@ def strides(package, one, function):
 
 
 def stride_cases(one, package, layout):
-    """The record's cases; channels_last has its own, of four dimensions."""
-    if layout != "channels_last":
-        return operator_cases.cases(one, package, layout=layout) or []
-    if one.kind != "elementwise" or one.samples is not None:
-        return []
-    make = operator_cases.Maker(package, layout=layout, domain=(0.3, 0.8))
-    count = sum(p.is_tensor and not p.optional for p in one.schema.parameters)
-    return [operator_cases.filled(one, make, shapes) for shapes in
-            ([(2, 3, 4, 5)] * count, [(2, 1, 3, 1)] * count)]
+    """The record's cases with their tensors in a layout.
+
+    offset: tensors begin beyond the start of their storage. scalars, empty: the contiguous cases
+    with each tensor replaced by its first element, or by none of its rows. channels_last: of 4 or
+    5 dimensions, images and volumes; other operands of the case are contiguous.
+    """
+    if layout == "channels_last":
+        return _image_cases(one, package)
+    if layout == "scalars":
+        return [operator_cases.map_tensors(package, case, _first_of) for case in
+                operator_cases.cases(one, package) or []]
+    if layout == "empty":
+        return [operator_cases.map_tensors(package, case, lambda t: t[:0] if t.dim() else t)
+                for case in operator_cases.cases(one, package) or []]
+    return operator_cases.cases(one, package, layout=layout) or []
+
+
+def _first_of(tensor):
+    return tensor.reshape(-1)[0].clone() if tensor.numel() else tensor
+
+
+def _image_cases(one, package):
+    make = operator_cases.Maker(package, layout="channels_last", domain=(0.3, 0.8))
+    if one.kind == "elementwise" and one.samples is None:
+        count = sum(p.is_tensor and not p.optional for p in one.schema.parameters)
+        return [operator_cases.filled(one, make, shapes) for shapes in
+                ([(2, 3, 4, 5)] * count, [(2, 1, 3, 1)] * count, [(2, 3, 2, 1, 2)] * count)]
+    if one.kind == "reduce" and one.samples is None:
+        names = [p.name for p in one.schema.parameters]
+        more = [(), (1,), (-1, True)] if "dim" in names else [()]
+        return [(make(2, 3, 4, 5), *rest) for rest in more]
+    found = operator_cases.cases(one, package, layout="channels_last") or []
+    return [case for case in found if any(
+        t.dim() in (4, 5) for t in operator_cases.tensors_in(package, case))]
 
 
 def _strides(package, one, function, case):
@@ -97,13 +129,45 @@ def _strides(package, one, function, case):
     if isinstance(result, str):
         return result
     places = {memory(t) for t in operator_cases.tensors_in(package, case)}
-    return " ".join(",".join(map(str, t.stride())) + ("=" if memory(t) in places else "")
-                    for t in operator_cases.tensors_in(package, result))
+    return " ".join(_place(t, places) for t in operator_cases.tensors_in(package, result))
+
+
+def _place(tensor, places):
+    start = tensor.storage_offset()
+    return (",".join(map(str, tensor.stride())) + (f"@{start}" if start else "")
+            + ("=" if memory(tensor) in places else ""))
 
 
 def memory(tensor):
     """Where a tensor's storage is."""
     return tensor.untyped_storage().data_ptr() if tensor.numel() else id(tensor)
+
+
+class Kept:
+    """A tensor that the tape keeps, for as long as it does."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+
+def kept_bytes(package, one, function):
+    """Per case, how many bytes of storages the results' tape keeps alive."""
+    found = []
+    for case in operator_cases.cases(one, package, "float64", small=True) or []:
+        case = operator_cases.map_tensors(package, case, lambda t: _inner(package, t))
+        alive = weakref.WeakSet()
+
+        def pack(tensor, alive=alive):
+            made = Kept(tensor)
+            alive.add(made)
+            return made
+
+        with package.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept.tensor):
+            result = attempt(one, function, case)
+        storages = [kept.tensor.untyped_storage() for kept in alive]
+        found.append(result[:1] if isinstance(result, str) else sum(
+            {s.data_ptr(): s.nbytes() for s in storages}.values()))
+    return found
 
 
 def saved(package, one, function):

@@ -50,9 +50,9 @@ sample("tensordot")(lambda make: [(make(2, 3, 4), make(3, 4, 5)),
 
 @sample("scaled_dot_product_attention")
 def _attention(make):
-    query, key, value = make(2, 3, 4), make(2, 5, 4), make(2, 5, 4)
+    query, key, value = make(2, 1, 3, 4), make(2, 1, 5, 4), make(2, 1, 5, 4)
     return [(query, key, value), (query, key, value, make.truths(3, 5) | True),
-            (make(2, 3, 4), make(2, 3, 4), make(2, 3, 4), None, 0.0, True)]
+            (make(1, 2, 3, 4), make(1, 2, 3, 4), make(1, 2, 3, 4), None, 0.0, True)]
 
 
 @sample("conv1d")

@@ -19,6 +19,12 @@ def wrap_dim(dim: int, ndim: int, name: str = "") -> int:
     return dim + count if dim < 0 else dim
 
 
+def has_dim(dim: int, ndim: int) -> None:
+    """Refuse to ask a tensor without dimensions for the size of one."""
+    if ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+
+
 def wrap_dims(dims: Sequence[int], ndim: int) -> tuple[int, ...]:
     """Several dimension numbers as a set, which PyTorch keeps in 64 bits."""
     if ndim > 64:
@@ -219,7 +225,7 @@ def select(base: Spec, dim: int, index: int) -> Strided:
 def slice_(base: Spec, dim: int, start: int | None, end: int | None, step: int) -> Strided:
     """A range of a dimension; bounds are clamped as Python's are."""
     if base.ndim == 0:
-        raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if step <= 0:
         raise RuntimeError("slice step must be positive")
     d = wrap_dim(dim, base.ndim)

@@ -239,9 +239,15 @@ def _glu(ops: Any, self: Any, dim: int) -> Any:
     if size % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {size}")
     first = ops.narrow(self, dim, 0, size // 2)
-    return ops.mul(first, ops.sigmoid(ops.narrow(self, dim, size // 2, size // 2)))
+    return ops.gated(first, ops.narrow(self, dim, size // 2, size // 2))
 
 
+elementwise("gated(Tensor self, Tensor other) -> Tensor", lambda x, gate: x * sigmoid_of(gate),
+            takes="f", kernel="glu_cpu", numbers=(), inplace=False, out=False, method=False,
+            node_name="GluBackward0",
+            backward={"self": lambda grad, other: grad * sigmoid_of(other),
+                      "other": lambda grad, self, other: grad * self * sigmoid_of(other)
+                      * (1.0 - sigmoid_of(other))})
 composite("glu(Tensor self, int dim=-1) -> Tensor", _glu, method=False,
           samples=lambda make: [(make(3, 4),), (make(2, 3), 0)],
           doc="The first half times the sigmoid of the second.")

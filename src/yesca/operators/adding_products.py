@@ -78,7 +78,7 @@ def _added_batches(self: Any, batch1: Any, batch2: Any) -> tuple[int, ...]:
         raise RuntimeError(
             "Input dtypes must be the same, got: input "
             f"{spoken(self)}, batch1: {spoken(batch1)}, batch2: {spoken(batch2)}")
-    check_batches(batch1, batch2)
+    check_batches(batch1, batch2, added=True)
     if batch1.spec.dtype is bool_:
         raise NotImplementedError(f"\"baddbmm\" not implemented for '{SCALAR_NAMES[bool_]}'")
     return batch1.spec.shape[0], batch1.spec.shape[1], batch2.spec.shape[2]

@@ -12,6 +12,7 @@ from typing import Any
 from ..core.dtypes import FLOATING, bfloat16, float16, float32
 from ..core.memory_formats import following, is_in, strides_in
 from ..core.spec import spec
+from ..core.views import has_dim, wrap_dim
 from ..loops.ir import Expr, cast, const
 from ..loops.scalar import sqrt
 from .kinds import composite, compute_dtype, rows
@@ -38,6 +39,12 @@ def _given(*values: Any) -> list[Any]:
 def _check_channels(input: Any, **vectors: Any) -> int:
     shape = tuple(input.spec.shape)
     channels = shape[1] if len(shape) > 1 else 0
+    if not input.spec.numel:
+        for value in (vectors["weight"], vectors["bias"]):
+            if value is not None and not value.spec.numel:
+                raise IndexError("select(): index 0 out of range for tensor of size [0] at "
+                                 "dimension 0")
+        return channels
     for name, value in vectors.items():
         if value is not None and value.spec.numel != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not "
@@ -69,7 +76,7 @@ def _batch_norm(p: Any, input: Any, weight: Any, bias: Any, running_mean: Any, r
     wide = compute_dtype(dtype)
     made = p.result(spec(dtype, input.spec.shape, _strides(input.spec), p.device))
     kept = [p.result(spec(_statistics(dtype), (channels,), None, p.device)) for _ in range(2)]
-    if ndim < 2:
+    if ndim < 2 or not (training or input.spec.numel):
         return
     if training:
         _batch_statistics(p, input, running_mean, running_var, kept, wide)
@@ -289,6 +296,8 @@ def _per_group(value: Any) -> Any:
 
 def _check_groups(input: Any, groups: int, weight: Any, bias: Any) -> None:
     shape = tuple(input.spec.shape)
+    has_dim(0, len(shape))
+    wrap_dim(1, len(shape))
     if len(shape) < 2 and input.spec.numel:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received "
                            f"{len(shape)}")

@@ -115,6 +115,8 @@ composite("adjoint(Tensor self) -> Tensor", lambda ops, self: _adjoint(ops, self
 
 
 def _adjoint(ops: Any, self: Any) -> Any:
+    if self.dim() == 0:
+        return ops.conj(self)
     if self.dim() < 2:
         raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of "
                            f"matrices. Got {self.dim()}-D tensor.")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from ..core.dtypes import FLOATING, SCALAR_NAMES, float64
-from ..core.layouts import contiguous_format
+from ..core.dtypes import SCALAR_NAMES
+from ..core.layouts import channels_last_3d, contiguous_format
 from ..core.memory_formats import strides_in, suggested
 from ..core.spec import spec
 from . import windows
@@ -108,14 +109,21 @@ def _check_output_padding(stride: Any, dilation: Any, output_padding: Any) -> No
 
 # ---- the operator ----------------------------------------------------------------------------
 
-def _layout(first: Any, second: Any, shape: tuple[int, ...], p: Any) -> Any:
-    """A result: channels last in memory if the input or the weight (the second) is."""
-    base = first.spec
+def _layout(input: Any, weight: Any, shape: tuple[int, ...], groups: int, p: Any) -> Any:
+    """A result: channels last in memory if the input or the weight is."""
+    base = input.spec
     form = suggested(base)
-    if form is contiguous_format and second.spec.ndim == base.ndim:
-        form = suggested(second.spec)
-    plain = base.dtype.category != FLOATING or base.dtype is float64
-    return spec(base.dtype, shape, None if plain else strides_in(shape, form.name), p.device)
+    if form is contiguous_format and weight.spec.ndim == base.ndim:
+        form = suggested(weight.spec)
+    if form is channels_last_3d and _single(base.shape, weight.spec.shape, groups):
+        form = contiguous_format
+    return spec(base.dtype, shape, strides_in(shape, form.name), p.device)
+
+
+def _single(shape: Any, weight: Any, groups: int) -> bool:
+    """One small volume, which PyTorch computes by a method that knows row-major results only."""
+    return shape[0] == 1 and groups == 1 and min(weight[-2:]) <= 3 \
+        and math.prod(shape[:4]) <= 20480
 
 
 def _convolution(p: Any, input: Any, weight: Any, bias: Any, stride: Any, padding: Any,
@@ -128,7 +136,7 @@ def _convolution(p: Any, input: Any, weight: Any, bias: Any, stride: Any, paddin
     w = _geometry(shape, tuple(weight.spec.shape), stride, padding, dilation, transposed,
                   output_padding, groups)
     channels, size = (w.inputs, w.size) if transposed else (w.outputs, w.result)
-    made = p.result(_layout(input, weight, (shape[0], channels, *size), p))
+    made = p.result(_layout(input, weight, (shape[0], channels, *size), groups, p))
     if made.spec.numel == 0:
         return
     if input.spec.numel == 0 or weight.spec.numel == 0:
@@ -145,7 +153,7 @@ def _convolution_backward(p: Any, grad_output: Any, input: Any, weight: Any, bia
     w = _geometry(tuple(input.spec.shape), tuple(weight.spec.shape), stride, padding, dilation,
                   transposed, output_padding, groups)
     wants = output_mask
-    to_input = p.result(_layout(input, weight, tuple(input.spec.shape), p)) \
+    to_input = p.result(_layout(input, weight, tuple(input.spec.shape), groups, p)) \
         if wants[0] else absent(p, input)
     to_weight = p.result(spec(weight.spec.dtype, weight.spec.shape, None, p.device)) \
         if wants[1] else absent(p, input)

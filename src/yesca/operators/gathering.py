@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import views as algebra
-from ..core.dtypes import INTEGRAL, bool_, int64
+from ..core.dtypes import INTEGRAL, int64
 from ..core.memory_formats import kept
 from ..core.spec import spec
 from ..loops import ir
@@ -368,22 +368,8 @@ for _suffix, _inplace in (("", False), ("_", True)):
 
 # ---- scatter_reduce --------------------------------------------------------------------------
 
-def _neutral(dtype: Any, fold: str) -> Any:
-    """The value that changes nothing when it is folded in."""
-    if fold in ("sum", "prod"):
-        return int(fold == "prod")
-    if dtype.category > INTEGRAL:
-        return float("-inf") if fold == "max" else float("inf")
-    if dtype is bool_:
-        return fold == "min"
-    bits = dtype.itemsize * 8 - int(dtype.is_signed)
-    if fold == "min":
-        return (1 << bits) - 1
-    return -(1 << bits) if dtype.is_signed else 0
-
-
 def _scatter_reduce(p: Any, self: Any, dim: int, index: Any, src: Any, reduce: str,
-                    include_self: bool) -> None:
+                    include_self: bool, caller: str) -> None:
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError("reduce argument must be either sum, prod, mean, amax or amin, got "
                            f"{reduce}")
@@ -395,13 +381,13 @@ def _scatter_reduce(p: Any, self: Any, dim: int, index: Any, src: Any, reduce: s
     fold = _FOLDS[reduce]
     if not include_self:
         start = neutral(fold, dtype)
-        _constant_into(p, out, dim, index, start, "")
-    _scatter_into(p, out, dim, index, src, fold)
+        _constant_into(p, out, dim, index, start, "", caller)
+    _scatter_into(p, out, dim, index, src, fold, caller=caller)
     if reduce != "mean":
         return
     count = p.temporary(tuple(out.spec.shape), int64)
     p.flat(lambda: const(int(include_self), int64), [], [count])
-    _constant_into(p, count, dim, index, 1, "sum")
+    _constant_into(p, count, dim, index, 1, "sum", caller)
 
     def divide(total: Expr, many: Expr) -> Expr:
         many = where(many < 1, const(1, int64), many)
@@ -415,7 +401,8 @@ def _scatter_reduce(p: Any, self: Any, dim: int, index: Any, src: Any, reduce: s
     p.flat(divide, [out, count], [out])
 
 
-def _constant_into(p: Any, out: Any, dim: int, index: Any, value: Any, combine: str) -> None:
+def _constant_into(p: Any, out: Any, dim: int, index: Any, value: Any, combine: str, caller: str
+                   ) -> None:
     """A fixed number to the places that the index names."""
     d = algebra.wrap_dim(dim, out.spec.ndim)
     out, index = _sized(out), _sized(index)
@@ -423,7 +410,7 @@ def _constant_into(p: Any, out: Any, dim: int, index: Any, value: Any, combine: 
     size, step = out.spec.shape[d], out.spec.strides[d]
     _nonempty(index, d, size)
     keep = [k for k in range(len(shape)) if k != d]
-    fail = places.out_of_bounds_runtime(d, size)
+    fail = _failing(caller, d, size)
     places.put(p, out, [shape[k] for k in keep], [out.spec.strides[k] for k in keep],
                lambda: const(value, out.spec.dtype), places.permuted(index, [*keep, d]), combine,
                offset=lambda at: places.wrapped(p, at, size, fail, False) * p.fixed(step, int64))
@@ -489,8 +476,9 @@ def _prod_back(ops: Any, grad: Any, self: Any, src: Any, index: Any, result: Any
 
 
 rows("scatter_reduce_fold(Tensor self, int dim, Tensor index, Tensor src, str reduce, "
-     "bool include_self) -> Tensor", _scatter_reduce, kind="scatter", method=False, inplace=True,
-     node_name="ScatterReduceBackward0", backward={("self", "src"): _reduce_back})
+     "bool include_self, str caller='') -> Tensor", _scatter_reduce, kind="scatter",
+     method=False, inplace=True, node_name="ScatterReduceBackward0",
+     backward={("self", "src"): _reduce_back})
 for _suffix in ("", "_"):
     composite(f"scatter_reduce{_suffix}(Tensor self, int dim, Tensor index, Tensor src, "
               "str reduce, *, bool include_self=True) -> Tensor",

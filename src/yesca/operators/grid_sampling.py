@@ -11,6 +11,7 @@ import warnings
 from typing import Any
 
 from ..core.dtypes import int64
+from ..core.views import has_dim
 from .kinds import composite
 
 MODES = ("bilinear", "nearest", "bicubic")
@@ -26,6 +27,7 @@ def _check(self: Any, grid: Any, mode: str, padding: str) -> None:
     if padding not in PADDINGS:
         raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', "
                          f"'border', or 'reflection', but got: '{padding}'")
+    has_dim(0, min(len(shape), len(places)))
     if len(shape) not in (4, 5) or len(places) != len(shape):
         raise RuntimeError("grid_sampler(): expected 4D or 5D input and grid with same number of "
                            f"dimensions, but got input with sizes {list(shape)} and grid with "
@@ -112,6 +114,8 @@ def _grid_sample(ops: Any, self: Any, grid: Any, mode: str, padding_mode: str,
                       stacklevel=4)
     batch, channels, *sizes = self.shape
     shape = tuple(grid.shape[1:-1])
+    if 0 in (batch, channels, *shape):
+        return ops.mul(ops.sum(grid), ops.reshape(self, (-1,)).new_zeros((batch, channels, *shape)))
     each = [_taps(ops, ops.select(grid, -1, len(sizes) - 1 - d), size, mode, padding_mode,
                   bool(align_corners)) for d, size in enumerate(sizes)]
     flat = ops.reshape(self, (batch, channels, -1))

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core import views as algebra
 from ..core.dtypes import bool_, uint8
-from ..core.memory_formats import columns_first, kept
+from ..core.memory_formats import kept
 from ..core.spec import Spec, spec
 from ..loops import ir
 from ..loops.ir import Expr, cast, const
@@ -24,6 +24,8 @@ def _basic(base: Spec, index: Any) -> algebra.Strided:
     if base.ndim == 0 and any(isinstance(i, int) for i in items):
         raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
                          "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number")
+    if base.ndim == 0 and used == 1 and any(isinstance(i, slice) for i in items):
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if used > base.ndim:
         raise IndexError(f"too many indices for tensor of dimension {base.ndim}")
     now, offset, d, own = base, 0, 0, 0  # own: the dimension of the base
@@ -292,7 +294,7 @@ composite("index_put_(Tensor self, any indices, Tensor values, bool accumulate=F
 def _positions(p: Any, self: Any, count: int) -> None:
     """The places of the true elements, one after the other, as (count, ndim), columns first."""
     ndim = self.spec.ndim
-    out = p.result(spec(ir.int64, (count, ndim), columns_first((count, ndim)), p.device))
+    out = p.result(spec(ir.int64, (count, ndim), (1, count), p.device))
     if count == 0 or ndim == 0:
         return
     line, size = p.joined(self, ndim)

@@ -318,6 +318,8 @@ rows("fused_rms_norm(Tensor input, any normalized_shape, Tensor? weight, float e
 
 def _rms_public(ops: Any, input: Any, normalized_shape: Any, weight: Any, eps: float | None
                 ) -> Any:
+    if not input.dim() and weight is None:
+        raise ValueError("Input tensor must have at least 1 dimensions, but got 0")
     if eps is None:
         eps = 2.0 ** -52 if input.dtype.itemsize == 8 else 2.0 ** -23
     if input.dtype.is_complex:  # PyTorch's parts: the square, not that of the absolute value

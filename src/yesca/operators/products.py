@@ -15,7 +15,7 @@ from typing import Any
 
 from ..core.dtypes import SCALAR_NAMES, bool_
 from ..core.spec import conjugated, spec
-from ..core.views import broadcast_shapes, expand_strides
+from ..core.views import broadcast_shapes, expand_strides, has_dim
 from .kinds import rows
 
 # ---- operands --------------------------------------------------------------------------------
@@ -241,8 +241,11 @@ def _check_mm(a: Any, b: Any) -> None:
     same_dtype(a, b)
 
 
-def check_batches(a: Any, b: Any) -> None:
+def check_batches(a: Any, b: Any, added: bool = False) -> None:
+    """`added`: of a product that something is added to, whose shape is asked for first."""
     for ref, name in ((a, "batch1"), (b, "batch2")):
+        if added:
+            has_dim(0, ref.spec.ndim)
         if ref.spec.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
     wanted = [a.spec.shape[0], a.spec.shape[2]]
@@ -265,6 +268,7 @@ def same_scalars(a: Any, b: Any) -> None:
 
 
 def _check_mv(a: Any, b: Any) -> None:
+    has_dim(0, a.spec.ndim)
     if a.spec.ndim != 2 or b.spec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {a.spec.ndim}, "
                            f"{b.spec.ndim}")

@@ -86,6 +86,11 @@ def _histogram(ops: Any, self: Any, bins: Any, limits: Any, weight: Any, density
     else:
         edges = ops.linspace(*_range(ops, line, limits), int(bins) + 1, dtype=self.dtype,
                              device=self.device)
+    if edges.numel() < 2:
+        raise RuntimeError(
+            "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in "
+            "the bins tensor for dimension 0" if not edges.numel() else
+            "torch.histogram(): bins must be > 0, but got 0 for dimension 0")
     count = edges.numel() - 1
     place = ops.sub(ops.searchsorted(edges, line, right=True), 1)
     place = ops.select_where(ops.eq(line, edges[-1]), count - 1, place)

@@ -176,7 +176,8 @@ def _repeat_interleave(ops: Any, self: Any, repeats: Any, dim: Any, output_size:
         if count < 0:
             raise RuntimeError("Repeats must be non-negative")
         wide = ops.expand(ops.unsqueeze(self, d + 1), (*shape[:d + 1], count, *shape[d + 1:]))
-        return ops.reshape(wide, (*shape[:d], shape[d] * count, *shape[d + 1:]))
+        made = ops.clone(wide, memory_format=ops.contiguous_format)
+        return ops.reshape(made, (*shape[:d], shape[d] * count, *shape[d + 1:]))
     if repeats.dim() != 1 or repeats.numel() != shape[d]:
         raise RuntimeError("repeats must have the same size as input along dim, but got "
                            f"repeats.size(0) = {repeats.numel()} and input.size({d}) = "

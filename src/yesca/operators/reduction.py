@@ -147,6 +147,7 @@ count_nonzero = composite(
 def along(p: Any, self: Any, dim: int) -> tuple[Any, list[int], int]:
     """self with `dim` last, the other sizes, and the size of `dim`."""
     if self.spec.ndim == 0:
+        wrap_dim(dim, 0)
         return self.seen(((1,), (1,), 0)), [], 1
     d = wrap_dim(dim, self.spec.ndim)
     moved = self.seen(movedim(self.spec, (d,), (-1,)))
@@ -280,6 +281,7 @@ def _logsumexp_public(ops: Any, self: Any, dim: Any, keepdim: bool) -> Any:
     if not self.dtype.is_floating_point:
         self = ops.to_dtype(self, float32)
     if self.dim() == 0:
+        reduced_dims(dim, 0)
         self, dims = ops.reshape(self, (1,)), (0,)
         return ops.logsumexp_dims(self, dims)
     dims = reduced_dims(dim, self.dim())

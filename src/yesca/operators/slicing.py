@@ -170,8 +170,8 @@ def _index_reduce(inplace: bool) -> Any:
         _check_source("index_reduce", self, dim, index, source)
         wide = _spread_index(ops, "index_reduce", self, dim, index, self.shape)
         source = ops.reshape(source, tuple(wide.shape))
-        function = ops.scatter_reduce_ if inplace else ops.scatter_reduce
-        return function(self, dim, wide, source, reduce, include_self=include_self)
+        function = ops.scatter_reduce_fold_ if inplace else ops.scatter_reduce_fold
+        return function(self, dim, wide, source, reduce, include_self, "index_add")
     return body
 
 

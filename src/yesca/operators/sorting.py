@@ -178,10 +178,10 @@ def _one(p: Any, self: Any, d: int, keepdim: bool) -> list[Any]:
 def _order_value(p: Any, self: Any, dim: int, keepdim: bool, which: str, k: int) -> None:
     """The k-th smallest value; the median (NaN if there is one), or that of the numbers."""
     x, d, outer, size = _line(p, self, dim)
-    if which == "kthvalue" and not 1 <= k <= size:
-        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
     if size == 0:
         raise IndexError(f"{which}(): Expected reduction dim {d} to have non-zero size.")
+    if which == "kthvalue" and not 1 <= k <= size:
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
     outs = _one(p, self, d, keepdim)
     words, meaning = _ordered(p, x, outer, size, False, k if which == "kthvalue" else None)
     step = x.spec.strides[-1]

@@ -103,9 +103,19 @@ ravel = composite("ravel(Tensor self) -> Tensor", lambda ops, self: ops.reshape(
 
 
 def _unflatten(ops: Any, self: Any, dim: int, sizes: tuple[int, ...]) -> Any:
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
     d = algebra.wrap_dim(dim, self.dim())
     shape = tuple(self.shape)
-    inner = algebra.infer_shape(tuple(sizes), shape[d])
+    try:
+        algebra.has_dim(d, len(shape))
+        inner = algebra.infer_shape(tuple(sizes), shape[d])
+    except (RuntimeError, IndexError) as error:
+        if "is invalid for input of size" in str(error):
+            raise RuntimeError(
+                f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim "
+                f"{d} ({shape[d]}) in the input tensor") from None
+        raise RuntimeError(f"unflatten got an unexpected error:\n{error}") from None
     return ops.view(self, (*shape[:d], *inner, *shape[d + 1:]))
 
 
