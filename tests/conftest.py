@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+os.environ.setdefault("YESCA_VERIFY", "1")  # of this process, and of those that tests start
+
 
 def pytest_addoption(parser):
     group = parser.getgroup("yesca")

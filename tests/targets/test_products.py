@@ -260,7 +260,8 @@ def test_plan_counts_and_depends_on_sizes_alone():
     given = ("float32", 2, 3, 5, 7, (84, 28, 4), (140, 20, 4), (60, 20))
     plan = plan_product(*given, target=target)
     assert plan == plan_product(*given, target=target)
-    assert plan.flops == 2 * 2 * 3 * 5 * 7 and plan.bytes == 2 * 4 * (21 + 35 + 15)
+    assert plan.flops == 2 * 2 * 3 * 5 * 7 and plan.bytes_read == 2 * 4 * (21 + 35)
+    assert plan.bytes_written == 2 * 4 * 15
     assert all(stage.grain <= stage.units for stage in plan.stages)
     scalars = {name: place for place, name in plan.stages[-1].scalars}
     assert plan.stages[-1].words[scalars["alpha"]] == 0x3F800000

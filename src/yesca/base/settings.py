@@ -166,6 +166,10 @@ DEBUG: Variable[int] = Variable(
     "YESCA_DEBUG", level, 0,
     "1 launches with time and bytes, 3 loop IR, 4 LLVM source, 5 LLVM after O3, 6 assembly",
 )
+VERIFY: Variable[bool] = Variable(
+    "YESCA_VERIFY", flag, lambda: DEBUG.get() > 0,
+    "1: check the loop IR of every kernel, and the order of every launch; YESCA_DEBUG does so too",
+)
 LOGS: Variable[tuple[str, ...]] = Variable(
     "YESCA_LOGS", words, (),
     "what compile reports: graph_breaks, recompiles, graph, schedule, perf_hints",

@@ -22,6 +22,16 @@ from weakref import WeakValueDictionary
 
 from ..core.dtypes import BOOL, COMPLEX, FLOATING, DType, bool_, int64
 
+#: Functions that `passes.expand_math` rewrites into the other operations.
+FUNCTIONS: dict[str, tuple[int, str]] = {
+    "exp": (1, "same"), "exp2": (1, "same"), "expm1": (1, "same"), "log": (1, "same"),
+    "log2": (1, "same"), "log10": (1, "same"), "log1p": (1, "same"), "sin": (1, "same"),
+    "cos": (1, "same"), "tan": (1, "same"), "asin": (1, "same"), "acos": (1, "same"),
+    "atan": (1, "same"), "atan2": (2, "same"), "sinh": (1, "same"), "cosh": (1, "same"),
+    "tanh": (1, "same"), "asinh": (1, "same"), "acosh": (1, "same"), "atanh": (1, "same"),
+    "erf": (1, "same"), "erfc": (1, "same"), "erfinv": (1, "same"), "lgamma": (1, "same"),
+    "digamma": (1, "same"), "ndtr": (1, "same"), "pow": (2, "same"), "fmod": (2, "same"),
+}
 #: name -> (number of operands, class of operands, result): "same" dtype or "bool".
 OPERATIONS: dict[str, tuple[int, str]] = {
     # arithmetic
@@ -38,14 +48,7 @@ OPERATIONS: dict[str, tuple[int, str]] = {
     "eq": (2, "bool"), "ne": (2, "bool"),
     "where": (3, "same"),  # condition, then, else
     "cast": (1, "attr"), "bitcast": (1, "attr"),
-    # functions that `passes.expand_math` rewrites into the operations above
-    "exp": (1, "same"), "exp2": (1, "same"), "expm1": (1, "same"), "log": (1, "same"),
-    "log2": (1, "same"), "log10": (1, "same"), "log1p": (1, "same"), "sin": (1, "same"),
-    "cos": (1, "same"), "tan": (1, "same"), "asin": (1, "same"), "acos": (1, "same"),
-    "atan": (1, "same"), "atan2": (2, "same"), "sinh": (1, "same"), "cosh": (1, "same"),
-    "tanh": (1, "same"), "asinh": (1, "same"), "acosh": (1, "same"), "atanh": (1, "same"),
-    "erf": (1, "same"), "erfc": (1, "same"), "erfinv": (1, "same"), "lgamma": (1, "same"),
-    "digamma": (1, "same"), "ndtr": (1, "same"), "pow": (2, "same"), "fmod": (2, "same"),
+    **FUNCTIONS,
 }
 FOLDS = ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all")
 SCANS = ("sum", "prod", "max", "min")
@@ -329,6 +332,19 @@ def rewrite(roots: tuple[Expr, ...], rule: Callable[[Expr, tuple[Expr, ...]], Ex
             made = node if args == node.args else make(node.op, node.dtype, args, node.attr)
         new[node] = made
     return tuple(new[r] for r in roots)
+
+
+def inner_varying(stage: Stage) -> set[Expr]:
+    """The expressions that vary along the inner axis of a rows stage, or from point to point."""
+    varying: set[Expr] = set()
+    for node in walk(*stage.roots()):
+        if node.op == "fold":
+            continue
+        own = node.op == "scan" or (node.op == "load" and stage.buffers[node.attr].inner) or (
+            node.op == "coord" and (node.attr == "inner" or stage.kind != "rows"))
+        if own or any(a in varying for a in node.args):
+            varying.add(node)
+    return varying
 
 
 def map_stage(stage: Stage, rule: Callable[[Expr, tuple[Expr, ...]], Expr | None]) -> Stage:

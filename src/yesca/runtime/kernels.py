@@ -9,6 +9,7 @@ from pathlib import Path
 from ..base import settings
 from ..loops.ir import Stage
 from ..loops.printer import describe
+from ..loops.verify import verify
 from ..targets.llvm import GENERAL, Variant, emit_module
 from . import machine
 
@@ -44,11 +45,16 @@ def _load(stage: Stage, variant: Variant, name: str) -> int:
 
     if settings.DEBUG.get() >= 3:
         print(f"{name} {key} {variant}\n{describe(stage)}", file=sys.stderr)
+    if settings.VERIFY.get():
+        verify(stage)
 
     def source() -> str:
         from ..passes.pipeline import lower
 
-        return emit_module([(lower(stage), symbol, variant)])
+        lowered = lower(stage)
+        if settings.VERIFY.get():
+            verify(lowered, lowered=True)
+        return emit_module([(lowered, symbol, variant)])
 
     return machine.load(name, source, key).address(symbol)
 

@@ -88,6 +88,7 @@ class Plan:
     native: Any = None  # objects that the builtin's form of this plan refers to
     writes: tuple[int, ...] = ()  # operands that the stages write as well (running statistics)
     host: tuple[HostStep, ...] = ()  # run after the launches, one after the other
+    stages: tuple[Any, ...] = ()  # each launch's loop IR; of other machine code its Cost or None
 
     def saves(self, wanted: int) -> tuple[tuple[bool, int], ...]:
         """What the tape keeps when the operands in the bit mask `wanted` need gradients.
@@ -192,15 +193,17 @@ def _run_host(step: HostStep, places: list[int], arguments: tuple[Any, ...]) -> 
 
 
 def _timed(plan: Plan, places: list[int], arguments: tuple[Any, ...], launch: Any) -> None:
-    """YESCA_DEBUG=1: a line a call, with its time and the bytes of its operands and results."""
+    """YESCA_DEBUG=1: a line a call, with its time, the bytes it moves and its arithmetic."""
+    from .inspection import cost
+
     start = time.perf_counter()
     _run_steps(plan, places, arguments, launch)
     spent = time.perf_counter() - start
-    moved = sum(s.nbytes for s in plan.results) + sum(
-        plan.operand_spec(k).nbytes for k in range(plan.operands))
+    found = cost(plan)
     shapes = " ".join(str(list(s.shape)) for s in plan.results)
-    print(f"{plan.record.name:24} {spent * 1e6:10.1f} us {moved:12,} bytes "
-          f"{moved / spent / 1e9:8.2f} GB/s  {shapes}", file=sys.stderr)
+    print(f"{plan.record.name:24} {spent * 1e6:10.1f} us {found.nbytes:12,} bytes "
+          f"{found.nbytes / spent / 1e9:8.2f} GB/s {found.flops / spent / 1e9:8.2f} Gflop/s  "
+          f"{shapes}", file=sys.stderr)
 
 
 def _launch(stages: tuple[Launch, ...], places: list[int], arguments: tuple[Any, ...],

@@ -12,6 +12,7 @@ from ..core.devices import META
 from ..core.dtypes import DType
 from ..core.views import collapse, expand_strides
 from ..loops import ir
+from ..loops.cost import Cost
 from ..targets.products import ProductPlan, plan_product, product_kernel, product_target
 from . import machine
 
@@ -199,7 +200,8 @@ def _places(sizes: Sequence[int]) -> list[tuple[int, ...]]:
 
 def _append(p: Any, plan: ProductPlan, roles: dict[str, Any], factors: dict[str, Factor]) -> None:
     """The launches of a plan, pointers and run-time numbers bound to the call's tensors."""
-    for stage in plan.stages:
+    total = Cost(plan.bytes_read, plan.bytes_written, plan.flops)
+    for index, stage in enumerate(plan.stages):
         words = list(stage.words)
         pointers = []
         for place, role in stage.pointers:
@@ -212,4 +214,4 @@ def _append(p: Any, plan: ProductPlan, roles: dict[str, Any], factors: dict[str,
             (place, p.ordinal(factors[name].position), "f" if stage.dtype == "float64" else "s")
             for place, name in stage.scalars if factors[name].position is not None)
         p.raw(kernel_address(stage.kernel, stage.dtype), words, pointers, stage.units,
-              stage.grain, f"product_{stage.kernel}", numbers)
+              stage.grain, f"product_{stage.kernel}", numbers, None if index else total)

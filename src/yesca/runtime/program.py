@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from ..base import settings
 from ..core import dtypes
 from ..core.devices import CPU, META, Device
 from ..core.dtypes import DType, int64
@@ -17,6 +18,7 @@ from ..loops import ir
 from ..loops.ir import Buffer, Expr, Stage, Store
 from ..targets.llvm import GENERAL, TILE, Variant
 from . import folding, kernels, variants
+from .inspection import verify_order
 from .plan import HostStep, Launch, Plan, number_word
 from .references import ERROR, RESULT, TEMPORARY, Put, Ref
 
@@ -324,7 +326,7 @@ class Program:
         if rows and self.device is not META:
             address = kernels.address(stage, GENERAL, self.record.name)
             self._pending.append((address, array("q", words), pointers, tuple(numbers), rows, 1,
-                                  self.record.name))
+                                  self.record.name, stage))
 
     def _argument_words(self, first: int) -> tuple[list[int], list[tuple[int, int, str]]]:
         """The stage's numbers: their words, and which of them come with each call."""
@@ -395,7 +397,7 @@ class Program:
                     enumerate(zip(refs, items, strict=True))]
         name = "".join(c if c.isalnum() else "_" for c in self.record.name)
         self._pending.append((kernels.address(stage, variant, name), array("q", words), pointers,
-                              tuple(numbers), total, grain, name))
+                              tuple(numbers), total, grain, name, stage))
 
     # ---- reductions ----------------------------------------------------------------------
 
@@ -437,11 +439,11 @@ class Program:
 
     def raw(self, address: int, words: Sequence[int], pointers: Sequence[tuple[int, Ref]],
             total: int, grain: int, name: str,
-            numbers: tuple[tuple[int, int, str], ...] = ()) -> None:
-        """A launch of a machine function that is not a stage (products)."""
+            numbers: tuple[tuple[int, int, str], ...] = (), cost: Any = None) -> None:
+        """A launch of a machine function that is not a stage (products), and what it costs."""
         self._pending.append((address, array("q", words), [
             (word, r.slot, r.beyond * r.spec.dtype.itemsize) for word, r in pointers
-        ], numbers, total, grain, name))
+        ], numbers, total, grain, name, cost))
 
     def native(self, name: str, refs: Sequence[Ref], numbers: Sequence[int], total: int,
                grain: int) -> None:
@@ -478,13 +480,16 @@ class Program:
         launches = tuple(
             Launch(address, words, tuple((w, slot(s), b + (8 * (s - ERROR) if s >= ERROR else 0))
                                          for w, s, b in pointers), numbers, total, grain, name)
-            for address, words, pointers, numbers, total, grain, name in self._pending)
+            for address, words, pointers, numbers, total, grain, name, _ in self._pending)
         plan = Plan(self.record, self.values, self.operands, tuple(self.results),
                     tuple(self.temporaries), launches, self.views[0] if self.views else None,
                     tuple(self.views), self.inplace_target is not None)
+        plan.stages = tuple(one[-1] for one in self._pending)
         plan.host = tuple(HostStep(h.function, tuple((slot(s), b, v) for s, b, v in h.operands),
                                    h.numbers, h.name) for h in self._host)
         plan.writes = tuple(dict.fromkeys(self.written))
+        if settings.VERIFY.get():
+            verify_order(plan)
         if self.raisers:
             raisers = list(self.raisers)
             plan.checks = len(raisers)

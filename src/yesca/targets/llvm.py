@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..core.dtypes import DType, bool_, float32, float64, int64
-from ..loops.ir import Expr, Stage, Store, walk
+from ..loops.ir import Expr, Stage, Store, inner_varying
 from .llvm_folds import Fold, combined, emit_scan
 from .llvm_values import (
     Text, Value, literal, memory_type, operation, scalar_type, splat, vector_type,
@@ -77,7 +77,7 @@ class StageText:
         self.allocas: list[str] = []
         self.buffers = len(stage.buffers)
         self.arguments = len(stage.arguments)
-        self.varying = _varying(stage)
+        self.varying = inner_varying(stage)
         self.entry = Frame(None, False)
 
     # ---- words ---------------------------------------------------------------------------
@@ -326,19 +326,6 @@ def Expr_argument(slot: int, dtype: DType) -> Expr:  # noqa: N802 - reads as the
     from ..loops.ir import argument
 
     return argument(slot, dtype)
-
-
-def _varying(stage: Stage) -> set[Expr]:
-    """The expressions that vary along the inner axis."""
-    varying: set[Expr] = set()
-    for node in walk(*stage.roots()):
-        if node.op == "fold":
-            continue
-        own = node.op == "scan" or (node.op == "load" and stage.buffers[node.attr].inner) or (
-            node.op == "coord" and (node.attr == "inner" or stage.kind != "rows"))
-        if own or any(a in varying for a in node.args):
-            varying.add(node)
-    return varying
 
 
 def emit_stage(stage: Stage, symbol: str, variant: Variant = GENERAL) -> tuple[str, set[str]]:

@@ -62,7 +62,8 @@ class ProductPlan:
     stages: tuple[Stage, ...]
     scratch_bytes: int  # aligned to 64
     flops: int
-    bytes: int
+    bytes_read: int
+    bytes_written: int
 
 
 @dataclass(frozen=True)
@@ -164,11 +165,11 @@ def plan_product(
         initial_strides, alpha, beta, floor,
     )  # fmt: skip
     flops = 2 * batch * m * n * k
-    moved = batch * (product.size * (m * k + k * n) + product.goal * m * n)
+    read, written = batch * product.size * (m * k + k * n), batch * product.goal * m * n
     if batch * m * n == 0:
-        return ProductPlan((), 0, flops, moved)
+        return ProductPlan((), 0, flops, read, written)
     stages, scratch = _choose(_simplify(product), target)
-    return ProductPlan(stages, scratch, flops, moved)
+    return ProductPlan(stages, scratch, flops, read, written)
 
 
 def _simplify(p: _Product) -> _Product:
