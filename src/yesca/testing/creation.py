@@ -29,10 +29,9 @@ def make_tensor(*shape: Any, dtype: DType, device: Any, low: float | None = None
         memory_format: the order of dimensions in memory.
 
     >>> import yesca as torch
-    >>> torch.manual_seed(0)
-    <torch._C.Generator object at ...>
-    >>> torch.testing.make_tensor(3, dtype=torch.int64, device="cpu", low=0, high=5).shape
-    torch.Size([3])
+    >>> _ = torch.manual_seed(0)
+    >>> torch.testing.make_tensor(5, dtype=torch.int64, device="cpu")
+    tensor([ 6, -5, -9, -9,  2])
     """
     sizes = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
     if noncontiguous and memory_format is not None:
