@@ -8,8 +8,11 @@ from types import FunctionType
 from typing import Any
 
 from . import _legacy_methods, _restrided, _view_writes
+from .base.errors import type_name
 from .core.devices import CPU, resolve
-from .core.dtypes import BY_NAME, DType, get_default_dtype
+from .core.dtypes import (
+    BY_NAME, FLOATING, INTEGRAL, DType, default_for, get_default_dtype, number_category,
+)  # fmt: skip
 from .core.layouts import preserve_format
 from .core.memory_formats import suggested
 from .core.spec import spec
@@ -197,10 +200,24 @@ def _new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None,
     return made.requires_grad_(requires_grad)
 
 
+def _number_tensor(self: Any, number: Any) -> Any:
+    """What `copy_` copies when it is given a number."""
+    if not isinstance(number, (int, float, complex)):
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not "
+                        f"{type_name(number)}")
+    if isinstance(number, int) and not -(1 << 63) <= number < 1 << 64:
+        raise OverflowError("int too big to convert")
+    category = number_category(number)
+    wide = BY_NAME["float64"] if category == FLOATING else BY_NAME["complex128"]
+    dtype = default_for(category) if category < FLOATING else wide
+    if category == INTEGRAL and number >= 1 << 63:  # type: ignore[operator]
+        dtype = BY_NAME["uint64"]
+    return creation.full((), number, dtype=dtype, device=self._spec.device)
+
+
 def _copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
     if not isinstance(src, TensorBase):
-        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not "
-                        f"{type(src).__name__}")
+        src = _number_tensor(self, src)
     return call_inplace(record("copy"), (self, src, False))  # type: ignore[arg-type]
 
 
@@ -260,7 +277,7 @@ def _install_operators(cls: Any) -> None:
         elif name == "div":
             cls.__rtruediv__ = _reciprocal_times
         else:
-            setattr(cls, f"__r{python}__", _reflected(name, *rest))
+            setattr(cls, f"__r{python}__", _binary(name, *rest, swap=True))
     for name in ("and", "or", "xor"):
         setattr(cls, f"__{name}__", _bitwise(name))
         setattr(cls, f"__r{name}__", _bitwise(name))
@@ -366,20 +383,6 @@ def install_builtins(cls: Any, node: type) -> None:
         setattr(cls, name, fast.FAST.watched_method(  # type: ignore[union-attr]
             cls.__dict__[name], name, ("self", *parameters)))
     cls.__hash__ = lambda self: id(self)
-
-
-def _reflected(name: str, *rest: Any) -> Callable[[Any, Any], Any]:
-    """`2 / x`: the number becomes a 0-dim tensor on the left."""
-
-    def method(self: Any, other: Any) -> Any:
-        if not _accepts(other):
-            return NotImplemented
-        other = _plain(other)
-        if not isinstance(other, TensorBase):
-            other = creation.scalar_tensor(other, self)
-        return call(record(name), (other, self, *rest))  # type: ignore[arg-type]
-
-    return method
 
 
 __all__ = ["get_default_dtype", "install", "operator"]

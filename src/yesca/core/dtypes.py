@@ -105,17 +105,15 @@ def promote(a: DType, b: DType) -> DType:
         return a
     if a.category > b.category:
         a, b = b, a
-    if a.category == b.category:
+    if a.category == b.category or b in _LARGE_UNSIGNED:
         return _promote_within(a, b)
     if b.category == COMPLEX:
         return complex128 if a is float64 else b
-    if b in _LARGE_UNSIGNED and a.category == BOOL:
-        return b
     return b
 
 
 def _promote_within(a: DType, b: DType) -> DType:
-    if a.category == INTEGRAL:
+    if b.category == INTEGRAL:
         if a in _LARGE_UNSIGNED or b in _LARGE_UNSIGNED:
             raise RuntimeError(
                 "Promotion for uint16, uint32, uint64 types is not supported, attempted to "
@@ -176,7 +174,7 @@ def combine(dimmed: list[DType], zero_dim: list[DType], numbers: list[int]) -> D
     for d in zero_dim:
         low = d if low is None else promote(low, d)
     if low is not None and (best is None or low.category > best.category):
-        best = low if best is None else promote(best, low)
+        best = low if best is None else _raised(best, low)
     if numbers:
         category = max(numbers)
         if best is None:
@@ -187,6 +185,13 @@ def combine(dimmed: list[DType], zero_dim: list[DType], numbers: list[int]) -> D
                 best = _complex_for(dimmed + zero_dim)
     assert best is not None
     return best
+
+
+def _raised(best: DType, low: DType) -> DType:
+    """Tensors with dimensions keep the width of their parts when a 0-dim one is complex."""
+    if low.category == COMPLEX and best.category == FLOATING:
+        return complex128 if best is float64 else complex64
+    return promote(best, low)
 
 
 def _complex_for(dtypes: list[DType]) -> DType:

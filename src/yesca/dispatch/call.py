@@ -29,6 +29,7 @@ from .state import STATE, push_level
 PLAN_LIMIT = 1 << 14  # plans that a record keeps; then it starts anew
 NUMBERS = (int, float, complex)
 NO_PLAN: Any = object()  # stands for a plan that cannot be made
+_LEAST, _MOST = -(1 << 63), (1 << 64) - 1
 _launch: Any = None
 
 
@@ -108,6 +109,8 @@ def unobserved(record: Record, values: tuple[Any, ...], target: Any = None, out:
         elif mode == "L":
             needs = _encode_tensors(record, value, key, tensors) or needs
         elif isinstance(value, NUMBERS):
+            if value.__class__ is int and not _LEAST <= value <= _MOST:
+                raise OverflowError("int too big to convert")
             scalars.append(value)
             key.append(value.__class__)
         elif type(value).__module__ == "numpy" and value.ndim == 0:

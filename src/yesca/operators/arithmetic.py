@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.dtypes import BOOL, FLOATING, SCALAR_NAMES, DType, bool_, int64
+from ..loops.complexes import Complex
 from ..loops.ir import Expr, const
 from ..loops.scalar import (
     absolute, cast, conj, copysign, floor, fma, fmod, idiv, irem, is_complex, isnan, maximum,
@@ -18,8 +19,20 @@ def floating(x: Expr) -> bool:
     return x.dtype.category == FLOATING
 
 
+def unrounded(x: Expr) -> Expr:
+    """What `narrow` is for the dtypes that are computed as they are (see `Record.steps`)."""
+    return x
+
+
 def _plus(x: Expr, y: Any, alpha: Any) -> Expr:
-    return x | y if x.dtype is bool_ else fma(y, alpha, x)
+    return x | y if x.dtype is bool_ else fma(y, _factor(alpha, x), x)
+
+
+def _factor(alpha: Any, x: Expr) -> Any:
+    """alpha in the dtype of x: as PyTorch, a complex sum multiplies by a complex number."""
+    if not is_complex(x) or is_complex(alpha):
+        return alpha
+    return Complex(alpha, const(0, alpha.dtype), x.dtype)
 
 
 def _sum_rule(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
@@ -57,7 +70,7 @@ add = elementwise(
     doc="self + alpha * other.")
 sub = elementwise(
     "sub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-    lambda x, y, alpha: fma(-y, alpha, x), dtype=_no_bool, aliases=("subtract",),
+    lambda x, y, alpha: fma(y, _factor(-alpha, x), x), dtype=_no_bool, aliases=("subtract",),
     takes="bifc", numbers=_BOTH,
     backward={"self": lambda grad: grad, "other": lambda grad, alpha: -grad * alpha},
     doc="self - alpha * other.")
@@ -69,7 +82,7 @@ rsub = elementwise(
     doc="other - alpha * self.")
 mul = elementwise(
     "mul(Tensor self, Tensor other) -> Tensor", lambda x, y: x * y, aliases=("multiply",),
-    takes="bifc", numbers=_BOTH,
+    takes="bifc", numbers=_BOTH, exact=("other",),
     backward={"self": lambda grad, other: grad * other, "other": lambda grad, self: grad * self},
     doc="self * other.")
 
@@ -130,6 +143,7 @@ div = elementwise(
     node_name=lambda plan: f"DivBackward{0 if plan.values[-1] is None else 2}",
     dtype=_quotient_rule, domain={"other": (0.5, 3.0)}, holds=_whole_by_zero, fail=_zero_division,
     aliases=("divide", "true_divide"), takes="bifc", numbers=_BOTH,
+    exact=("other",),
     backward={
         "self": lambda grad, other, rounding_mode:
             grad / other if rounding_mode is None else 0,
@@ -263,7 +277,8 @@ square = elementwise("square(Tensor self) -> Tensor", lambda x: x * x, node_name
 sqrt_ = elementwise("sqrt(Tensor self) -> Tensor", sqrt, dtype="float", domain=(0.2, 4.0),
                     takes="bifc", backward={"self": lambda grad, result: grad / (result * 2.0)},
                     doc="The square root.")
-rsqrt = elementwise("rsqrt(Tensor self) -> Tensor", lambda x: 1.0 / sqrt(x), dtype="float",
+rsqrt = elementwise("rsqrt(Tensor self) -> Tensor",
+                    lambda x, narrow=unrounded: 1.0 / narrow(sqrt(x)), dtype="float", steps=True,
                     domain=(0.2, 4.0),
                     takes="bifc", backward={"self": lambda grad, result:
                               grad * -0.5 * result * result * result},

@@ -54,6 +54,13 @@ def _outside(x: Expr, y: Expr) -> Expr:
     return (y < 0) | (y >= x.dtype.itemsize * 8)
 
 
+def _moved_down(x: Expr, y: Expr) -> Expr:
+    """Nothing is left of a number without sign whose bits are all moved out; else its sign is."""
+    if not x.dtype.is_signed:
+        return where(_outside(x, y), const(0, x.dtype), x >> y)
+    return x >> where(_outside(x, y), const(x.dtype.itemsize * 8 - 1, x.dtype), y)
+
+
 bitwise_left_shift = elementwise(
     "bitwise_left_shift(Tensor self, Tensor other) -> Tensor",
     lambda x, y: where(_outside(x, y), const(0, x.dtype), x << y), takes="i",
@@ -61,7 +68,7 @@ bitwise_left_shift = elementwise(
     doc="Bits moved up.")
 bitwise_right_shift = elementwise(
     "bitwise_right_shift(Tensor self, Tensor other) -> Tensor",
-    lambda x, y: x >> where(_outside(x, y), const(x.dtype.itemsize * 8 - 1, x.dtype), y), takes="i",
+    lambda x, y: _moved_down(x, y), takes="i",
     kernel="rshift_cpu", numbers=EITHER, domain={"other": (0.0, 5.0)},
     doc="Bits moved down.")
 

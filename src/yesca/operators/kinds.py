@@ -78,26 +78,44 @@ def elementwise_program(record: Record, p: Any, values: tuple[Any, ...]) -> None
     results = [p.result(spec(d, shape, strides, p.device))
                for d in _result_dtypes(record, values, result, p)]
 
+    def narrow(x: Expr) -> Expr:
+        return cast(cast(x, promoted), compute)
+
     def body(*loads: Expr) -> Any:
         given = iter(loads)
         args = []
         for k, (value, q) in enumerate(zip(values, parameters, strict=True)):
             if p.is_ref(value):
-                x = next(given)
+                x = _narrowed(record, next(given), q.name, promoted, value.spec.ndim)
                 keep = compute is bool_ and record.dtype == "bool"
                 args.append(x.ne(0) if keep and x.dtype is not bool_ else cast(x, compute))
             elif q.type in ("Tensor", "Scalar") and p.is_number(value):
-                exact = q.type == "Scalar" and not isinstance(value, complex)
-                args.append(p.argument(k, compute.to_real() if exact else compute))
+                real = q.type == "Scalar" and not isinstance(value, complex)
+                x = p.argument(k, compute.to_real() if real else compute)
+                args.append(cast(_narrowed(record, x, q.name, promoted, 0), x.dtype)
+                            if q.type == "Tensor" else x)
             else:
                 args.append(value)
         held = None if record.holds is None else record.holds(*args)
         if held is not None:
             p.check(held, const(0, int64), record.fail)
-        made = record.body(*args)  # type: ignore[misc]
+        steps = {"narrow": narrow} if record.steps and promoted in _HALVES else {}
+        made = record.body(*args, **steps)  # type: ignore[misc]
         return made if isinstance(made, tuple) else (made,)
 
     p.flat(body, tensors, results)
+
+
+_HALVES = (float16, bfloat16)
+
+
+def _narrowed(record: Record, x: Any, name: str, promoted: DType, ndim: int) -> Any:
+    """An operand in the promoted dtype where that can hold less than the operand does."""
+    if promoted in _HALVES and x.dtype is not promoted and record.derived_from is None:
+        return x if name in record.exact and not ndim else cast(x, promoted)
+    if record.dtype == "bool" and promoted.category == x.dtype.category == INTEGRAL:
+        return cast(x, promoted)
+    return x
 
 
 def _check_numbers(record: Record, p: Any, values: tuple[Any, ...]) -> None:
@@ -152,7 +170,8 @@ def reduction_program(record: Record, p: Any, values: tuple[Any, ...]) -> None:
     if not x.spec.ndim:
         reduced_dims(given.get("dim"), 1)  # one without dimensions admits 0 and -1
     keep = bool(given.get("keepdim", False))
-    compute, result = _reduction_dtypes(record, p, x.spec.dtype, given.get("dtype"))
+    asked = given.get("dtype")
+    compute, result = _reduction_dtypes(record, p, x.spec.dtype, asked)
     shape = reduced_shape(tuple(x.spec.shape), dims, keep)
     out = p.result(spec(result, shape, None, p.device))
     count = 1
@@ -171,6 +190,8 @@ def reduction_program(record: Record, p: Any, values: tuple[Any, ...]) -> None:
         return
 
     def before(load: Expr) -> Expr:
+        if asked is not None and record.dtype == "sum" and load.dtype is not asked:
+            load = cast(load, asked)
         return record.body(cast(load, compute))  # type: ignore[misc]
 
     def final(folded: Expr) -> Expr:
@@ -178,7 +199,8 @@ def reduction_program(record: Record, p: Any, values: tuple[Any, ...]) -> None:
             return folded
         return record.final(folded, p.fixed(count, compute))
 
-    p.reduce(record.fold, before, final, x, dims, out)
+    kind = "max" if record.fold == "sum" and compute is bool_ else record.fold
+    p.reduce(kind, before, final, x, dims, out)
 
 
 def complex_product(p: Any, x: Any, dims: tuple[int, ...], out: Any, dtype: DType) -> None:

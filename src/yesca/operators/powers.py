@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import FLOATING, bool_
+from ..core.dtypes import FLOATING, INTEGRAL, bool_
 from ..loops.ir import Expr, const
 from ..loops.scalar import (
     ceil, floor, imag, is_complex, log, power, real, round_half_even, sqrt, trunc, where,
@@ -73,12 +73,24 @@ pow_fixed = elementwise(
 _PLAIN_EXPONENTS = (0, 1, 2, 3, 0.5, -0.5, -1, -2)
 
 
+def _wrapped(number: int, dtype: Any) -> int:
+    """An int as the integer dtype that it meets has it."""
+    if dtype.category != INTEGRAL:
+        return number
+    bits = 8 * dtype.itemsize
+    rest = number % (1 << bits)
+    return rest - (1 << bits) if dtype.is_signed and rest >> (bits - 1) else rest
+
+
 def _power_of(inplace: bool) -> Any:
     general, fixed = ("pow_general_", "pow_fixed_") if inplace else ("pow_general", "pow_fixed")
 
     def body(ops: Any, self: Any, exponent: Any) -> Any:
         if not ops.is_tensor(self):
-            return ops.pow_general(ops.scalar_tensor(self, exponent), exponent)
+            base = _wrapped(self, exponent.dtype) if isinstance(self, int) else self
+            return ops.pow_general(ops.scalar_tensor(base, exponent), exponent)
+        if isinstance(exponent, bool) and self.dtype is bool_:
+            return getattr(ops, fixed)(self, int(exponent))
         if isinstance(exponent, (int, float)) and exponent in _PLAIN_EXPONENTS:
             floats = self.dtype.category >= FLOATING
             if floats or (isinstance(exponent, int) and exponent >= 0 and self.dtype is not bool_):

@@ -67,6 +67,8 @@ class Record:
     no_complex: str = ""  # what PyTorch says instead of naming a kernel
     kernel: str = ""  # what PyTorch's message calls the kernel that lacks a dtype
     numbers: tuple[str, ...] = ("other",)  # tensor arguments that may be numbers (elementwise)
+    steps: bool = False  # the body takes `narrow`, which rounds a step of it to a half type
+    exact: tuple[str, ...] = ()  # arguments whose numbers and 0-dim tensors half types do not round
     fold: str = ""
     final: Formula | None = None
     view: Formula | None = None

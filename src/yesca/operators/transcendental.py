@@ -14,6 +14,7 @@ from ..loops.scalar import (
     acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, digamma, erf, erfc, erfinv, exp,
     exp2, expm1, isnan, lgamma, log, log1p, log2, log10, sin, sinh, sqrt, tan, tanh, where,
 )
+from .arithmetic import unrounded
 from .kinds import compute_dtype, elementwise, rows
 
 
@@ -165,14 +166,14 @@ logaddexp2 = elementwise(
 
 
 def _x_log(function: Any) -> Any:
-    def body(x: Expr, y: Expr) -> Expr:
-        made = where(x.eq(0), 0.0, x * function(y))
+    def body(x: Expr, y: Expr, narrow: Any = unrounded) -> Expr:
+        made = where(x.eq(0), 0.0, x * narrow(function(y)))
         return where(isnan(y), float("nan"), made)
     return body
 
 
 xlogy = elementwise(
-    "xlogy(Tensor self, Tensor other) -> Tensor", _x_log(log), dtype="float",
+    "xlogy(Tensor self, Tensor other) -> Tensor", _x_log(log), dtype="float", steps=True,
     numbers=("self", "other"), domain={"other": (0.2, 3.0)},
     backward={"self": lambda grad, self, other: where(
         self.eq(0) & (other <= 0), 0.0, grad * log(other)),
