@@ -109,6 +109,9 @@ def decode(raw: bytes, dtype: DType) -> list[Any]:
     return list(struct.unpack(f"{count}{dtype.format}", raw))
 
 
+_LISTED = frozenset("?bBhHiIqQfd")  # formats that Python's memory views make lists of
+
+
 def to_list(tensor: Any) -> Any:
     """Nested lists of Python numbers."""
     _readable(tensor)
@@ -116,11 +119,11 @@ def to_list(tensor: Any) -> Any:
     plain = tensor if as_is else OPERATORS.clone(
         tensor.detach(), memory_format=OPERATORS.contiguous_format)
     base = plain._spec
-    if not base.numel:
-        flat: list[Any] = []
-    else:
-        address = address_of(plain)
-        flat = decode(ctypes.string_at(address, base.numel * base.dtype.itemsize), base.dtype)
+    nbytes = base.numel * base.dtype.itemsize
+    raw = ctypes.string_at(address_of(plain), nbytes) if nbytes else b""
+    if raw and base.ndim and base.dtype.format in _LISTED:
+        return memoryview(raw).cast(base.dtype.format, base.shape).tolist()
+    flat = decode(raw, base.dtype)
     if not base.ndim:
         return flat[0]
     for size in reversed(base.shape[1:]):
@@ -138,6 +141,9 @@ def _count(shape: Any, size: int) -> int:
             return count
         count *= n
     return count
+
+
+_kinds: dict[DType, Any] = {}  # NumPy's dtypes
 
 
 def to_numpy(tensor: Any, force: bool) -> Any:
@@ -162,15 +168,17 @@ def to_numpy(tensor: Any, force: bool) -> Any:
                         "Tensor.cpu() to copy the tensor to host memory first.")
     if base.dtype is bfloat16:
         raise TypeError("Got unsupported ScalarType BFloat16")
-    kind = np.dtype(base.dtype.name)
+    kind = _kinds.get(base.dtype)
+    if kind is None:
+        kind = _kinds[base.dtype] = np.dtype(base.dtype.name)
     if not base.numel:
         return np.empty(base.shape, kind)
     address_of(tensor)  # an array beyond the storage's end would be read by other libraries
     storage = tensor._storage
     storage._flags |= EXPORTED
-    memory = np.frombuffer(storage._memory(), np.uint8)
-    return np.ndarray(base.shape, kind, memory.data, tensor._offset * kind.itemsize,
-                      tuple(s * kind.itemsize for s in base.strides))
+    return np.ndarray(
+        base.shape, kind, storage._memory(), tensor._offset * kind.itemsize,
+        None if base.contiguous else tuple([s * kind.itemsize for s in base.strides]))
 
 
 def as_array(tensor: Any, dtype: Any, copy: bool | None) -> Any:

@@ -91,9 +91,7 @@ def _from_array(data: Any, dtype: DType | None, place: Device | None, copy: bool
     if array_.dtype.byteorder == ">" or any(s < 0 for s in array_.strides):
         array_ = array_.astype(array_.dtype.newbyteorder("="))
         copy = False
-    made = from_numpy(array_.copy() if copy and array_.ndim else np.array(array_))
-    if not copy:
-        made = from_numpy(array_)
+    made = from_numpy(np.array(array_) if copy else array_)
     place = place or resolve(None)
     if dtype is not None or place is not CPU:
         made = made.to(device=place, dtype=dtype or made._spec.dtype)
@@ -165,6 +163,7 @@ def _infer(flat: list[Any]) -> DType:
     return default_for(category)
 
 
+_KINDS: dict[Any, DType] = {}  # by NumPy's dtype: only those of the native byte order
 _NUMPY = {d.name: d for d in ALL if d is not bfloat16}
 
 
@@ -174,20 +173,26 @@ def from_numpy(ndarray: Any) -> Any:
 
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    dtype = _NUMPY.get(ndarray.dtype.name)
+    kind = ndarray.dtype
+    dtype = _KINDS.get(kind)
+    if dtype is None:
+        dtype = _NUMPY.get(kind.name)
+        if dtype is not None and kind.isnative:
+            _KINDS[kind] = dtype
     if dtype is None:
         raise TypeError(
             f"can't convert np.ndarray of type numpy.{ndarray.dtype.type.__name__}. The only "
             "supported types are: float64, float32, float16, complex64, complex128, int64, int32, "
             "int16, int8, uint64, uint32, uint16, uint8, and bool.")
-    if not ndarray.dtype.isnative:
+    if not kind.isnative:
         raise ValueError("given numpy array has byte order different from the native byte order. "
                          "Conversion between byte orders is currently not supported.")
-    if any(s < 0 for s in ndarray.strides):
+    plain = ndarray.flags.c_contiguous
+    if not plain and any(s < 0 for s in ndarray.strides):
         raise ValueError("At least one stride in the given numpy array is negative, and tensors "
                          "with negative strides are not currently supported. (You can probably "
                          "work around this by making a copy of your array  with array.copy().) ")
-    if any(s % ndarray.itemsize for s in ndarray.strides):
+    if not plain and any(s % ndarray.itemsize for s in ndarray.strides):
         raise ValueError("given numpy array strides not a multiple of the element byte size. "
                          "Copy the numpy array to reallocate the memory.")
     if not ndarray.flags.writeable:
@@ -196,9 +201,11 @@ def from_numpy(ndarray: Any) -> Any:
         warnings.warn("The given NumPy array is not writable, and PyTorch does not support "
                       "non-writable tensors. Writing to the tensor is undefined; copy the array "
                       "first to be safe.", UserWarning, stacklevel=3)
-    strides = tuple(s // ndarray.itemsize for s in ndarray.strides)
+    size = dtype.itemsize
+    strides = tuple([s // size for s in ndarray.strides])
     made = spec(dtype, ndarray.shape, strides)
-    storage = UntypedStorage._wrap(ndarray.ctypes.data, made.nbytes, ndarray, EXPORTED | FOREIGN)
+    address = ndarray.__array_interface__["data"][0]
+    storage = UntypedStorage._wrap(address, made.nbytes, ndarray, EXPORTED | FOREIGN)
     return registry.wrap(storage, made, 0)
 
 
