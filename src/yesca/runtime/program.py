@@ -20,11 +20,10 @@ from ..targets.llvm import GENERAL, TILE, Variant
 from . import folding, kernels, variants
 from .inspection import verify_order
 from .plan import HostStep, Launch, Plan, number_word
-from .references import ERROR, RESULT, TEMPORARY, Put, Ref
+from .references import ERROR, NO_ERROR, RESULT, TEMPORARY, Put, Ref, raise_first
 
 _C_NAMES = {"float32": "float", "float64": "double", "float16": "at::Half", "int64": "int64_t",
             "bfloat16": "at::BFloat16", "int32": "int32_t", "uint8": "uint8_t"}
-NO_ERROR = -(1 << 63)  # the one value that a failed check cannot report: its cell stays 0
 
 
 class Program:
@@ -493,12 +492,5 @@ class Program:
         if self.raisers:
             raisers = list(self.raisers)
             plan.checks = len(raisers)
-            plan.on_check = lambda cells: _raise(raisers, cells)
+            plan.on_check = lambda cells: raise_first(raisers, cells)
         return plan
-
-
-def _raise(raisers: list[Callable[[int], None]], cells: list[int]) -> None:
-    for fail, cell in zip(raisers, cells, strict=True):
-        if cell:
-            fail(cell ^ NO_ERROR)
-    raise RuntimeError("[launch] a kernel reported an error that its record does not explain")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..core.dtypes import DType
@@ -12,6 +13,7 @@ from ..loops.ir import Expr
 #: Where the slots of results, temporaries and error cells begin while a plan is built; operands
 #: count from 0. `Program.finish` numbers them without gaps.
 RESULT, TEMPORARY, ERROR = (k << 40 for k in (1, 2, 3))
+NO_ERROR = -(1 << 63)  # the one value that a failed check cannot report: its cell stays 0
 
 
 @dataclass(frozen=True)
@@ -50,3 +52,11 @@ class Put:
     offset: Expr | None = None
     guard: Expr | None = None
     accumulate: str = ""  # "sum", "prod", "max" or "min": combined with what is there
+
+
+def raise_first(raisers: list[Callable[[int], None]], cells: list[int]) -> None:
+    """Raise what the first failed check explains."""
+    for fail, cell in zip(raisers, cells, strict=True):
+        if cell:
+            fail(cell ^ NO_ERROR)
+    raise RuntimeError("[launch] a kernel reported an error that its record does not explain")
