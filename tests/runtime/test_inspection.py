@@ -63,6 +63,16 @@ def test_a_stage_does_not_read_where_it_writes_elsewhere(made, beyond):
         p.finish()
 
 
+def test_interleaved_and_adjacent_memory_is_apart(made):
+    p, x = made
+    kept, out = p.temporary((26,), float32), p.result(x.spec)
+    copy(p, x, kept.seen(((3, 4), (8, 2), 0)))
+    copy(p, kept.seen(((3, 4), (8, 2), 0)), kept.seen(((3, 4), (8, 2), 1)))  # every other one
+    copy(p, kept.seen(((12,), (1,), 0)), kept.seen(((12,), (1,), 12)))  # the half behind it
+    copy(p, kept.seen(((3, 4), (8, 2), 1)), out)
+    assert len(p.finish().launches) == 4
+
+
 def test_a_point_may_write_what_it_alone_has_read(made):
     p, x = made
     kept, out = p.temporary((3, 4), float32), p.result(x.spec)

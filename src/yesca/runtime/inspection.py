@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from ..loops.cost import Cost
@@ -17,11 +18,30 @@ from ..loops.ir import Stage, walk
 from ..loops.verify import InvalidStage
 
 
+@dataclass(frozen=True)
 class _Operand:
-    """One buffer of a launch: where it is and how it is walked."""
+    """One buffer of a launch: its tensor, its first byte there, and how it is walked."""
 
-    def __init__(self, slot: int, beyond: int, strides: tuple[int, ...]) -> None:
-        self.slot, self.place = slot, (beyond, strides)
+    slot: int
+    first: int
+    item: int
+    walk: tuple[tuple[int, int], ...] = ()  # (size, byte stride) of the dimensions that move
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The bytes between which all elements lie."""
+        ends = [(size - 1) * step for size, step in self.walk]
+        return (self.first + sum(min(e, 0) for e in ends),
+                self.first + sum(max(e, 0) for e in ends) + self.item)
+
+    def apart(self, other: _Operand) -> bool:
+        """No byte belongs to both: one lies behind the other, or they are interleaved."""
+        (low, high), (below, above) = self.span, other.span
+        if high <= below or above <= low:
+            return True
+        period = math.gcd(*(abs(step) for _, step in self.walk + other.walk))
+        shift = (other.first - self.first) % period if period else other.first - self.first
+        return period > 0 and shift >= self.item and period - shift >= other.item
 
 
 def _sizes(launch: Any, stage: Stage) -> tuple[list[int], list[list[int]]]:
@@ -40,14 +60,18 @@ def _sizes(launch: Any, stage: Stage) -> tuple[list[int], list[list[int]]]:
 def _operands(launch: Any, stage: Stage) -> Iterator[list[_Operand]]:
     """The buffers of the launch; for a table, those of each of its rows."""
     count = len(stage.buffers)
+    items = [b.dtype.itemsize for b in stage.buffers]
     if stage.kind == "table":
         for row in range(launch.total):
             part = launch.pointers[row * count:(row + 1) * count]
-            yield [_Operand(slot, beyond, ()) for _, slot, beyond in part]
+            size = launch.words[len(stage.arguments) + row * (count + 1) + count]
+            yield [_Operand(slot, beyond, item, ((size, item),) if b.inner else ())
+                   for (_, slot, beyond), item, b in zip(part, items, stage.buffers, strict=True)]
         return
-    _, steps = _sizes(launch, stage)
-    yield [_Operand(slot, beyond, tuple(own))
-           for (_, slot, beyond), own in zip(launch.pointers, steps, strict=True)]
+    sizes, steps = _sizes(launch, stage)
+    yield [_Operand(slot, beyond, item, tuple(
+        (size, step) for size, step in zip(sizes, own, strict=True) if size > 1 and step))
+           for (_, slot, beyond), item, own in zip(launch.pointers, items, steps, strict=True)]
 
 
 def verify_order(plan: Any) -> None:
@@ -80,7 +104,8 @@ def _verify_stage(name: str, stage: Stage, operands: list[_Operand], written: se
         for j, other in enumerate(operands):
             if not stage.buffers[j].output or slot(other) != slot(own):
                 continue
-            if own.place != other.place or k in elsewhere:
+            same = (own.first, own.walk) == (other.first, other.walk)
+            if k in elsewhere or not same and not own.apart(other):
                 raise InvalidStage(
                     f"[{name}] b{k} is read where other points write b{j}: a barrier is missing; "
                     "write to memory of its own and copy in a later stage")
