@@ -8,6 +8,7 @@ from typing import Any
 
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS
+from ..dispatch.levels import off_tape
 from ..dispatch.state import STATE
 from .engine import Edge, Run
 from .inplace import gradient_edge
@@ -182,7 +183,7 @@ def _collect(roots: list[Any], grads: list[Any], inputs: list[Any], retain: bool
     run.start([edge_of(r) for r in roots], grads)
     found = [run.found.get(k) for k in range(len(inputs))]
     if not create:
-        found = [g.detach() if g is not None and g._requires_grad else g for g in found]
+        found = [off_tape(g) if g is not None and g._requires_grad else g for g in found]
     return found
 
 

@@ -16,10 +16,11 @@ from typing import Any
 
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS, call, call_inplace, run
-from ..dispatch.levels import Level
+from ..dispatch.levels import Level, off_tape
 from ..dispatch.state import STATE, pop_level, push_level, set_grad
 from ..operators.record import Record
 from .functional import forward_product
+from .inplace import placed
 from .node import PackedNode
 from .saved import Accompanied
 
@@ -61,6 +62,12 @@ class DualLevel(Level):
         if not self.alive:
             return
         spec = tensor._spec
+        if tuple(tangent.shape) != tuple(spec.shape):
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the "
+                "original Tensor, this is not supported. Tensor is of size "
+                f"{list(spec.shape)} while the given forward gradient is of size "
+                f"{list(tangent.shape)}.")
         if spec.dense and tangent._spec.strides != spec.strides:
             tangent = OPERATORS.copy_like(tangent, tuple(spec.shape), tuple(spec.strides))
         key, table = id(tensor), self._tangents
@@ -130,12 +137,12 @@ class DualLevel(Level):
             for k, (x, tangent) in enumerate(zip(operands, given, strict=True)):
                 if tangent is not None:
                     own[k] = OPERATORS.alias(x) if keep and x.requires_grad \
-                        else x.detach().requires_grad_()
-            placed = _replaced(record, values, own)
+                        else placed(off_tape(x))
+            arguments = _replaced(record, values, own)
             if target is None:
-                made = call(record, placed)
+                made = call(record, arguments)
             else:
-                made = call_inplace(record, (OPERATORS.clone(placed[0]), *placed[1:]))
+                made = call_inplace(record, (OPERATORS.clone(arguments[0]), *arguments[1:]))
             results = made if isinstance(made, tuple) else (made,)
             chosen = [k for k, r in enumerate(results) if r.requires_grad]
             if not chosen:

@@ -17,6 +17,7 @@ from ..core.storage import UntypedStorage
 from ..core.tensor_base import TensorBase
 from ..dispatch import observing
 from ..dispatch.call import OPERATORS
+from ..dispatch.levels import off_tape
 from ..dispatch.state import HOOKED_LEAVES, STATE, set_grad, set_levels
 from .function_node import FunctionNode, fitted
 
@@ -291,7 +292,7 @@ def accumulate(tensor: Any, box: list[Any], create: bool) -> None:
         if not lies_as(grad._spec, spec) or (not alone and not create):
             grad = OPERATORS.clone_like(grad, spec)
         if not create and grad._requires_grad:
-            grad = grad.detach()
+            grad = off_tape(grad)
         tensor._grad = grad
     elif create or old._requires_grad:
         tensor._grad = OPERATORS.add(old, grad)

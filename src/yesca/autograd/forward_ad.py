@@ -68,12 +68,6 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     if current.tangent(tensor) is not None:
         raise RuntimeError("Making a dual Tensor based on a Tensor that already has a forward "
                            "gradient at the same level 0 is not supported.")
-    if tuple(tangent.shape) != tuple(tensor.shape):
-        raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the "
-            "original Tensor, this is not supported. Tensor is of size "
-            f"{list(tensor.shape)} while the given forward gradient is of size "
-            f"{list(tangent.shape)}.")
     made = OPERATORS.alias(tensor)
     current.attach(made, tangent)
     return made

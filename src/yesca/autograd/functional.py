@@ -8,6 +8,7 @@ from typing import Any
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS
 from .calls import grad
+from .inplace import placed
 from .modes import enable_grad
 
 Tensors = tuple[Any, ...]
@@ -223,7 +224,7 @@ def forward_product(outputs: Tensors, inputs: Tensors, vectors: Tensors, create_
                     strict: bool = False) -> Tensors:
     """The Jacobian of outputs on the tape times vectors of the inputs' shapes."""
     # Slopes are linear in the dummies, so any values do; ones lie off the kinks of formulas.
-    dummies = tuple([OPERATORS.ones_like(o).requires_grad_() for o in outputs])
+    dummies = tuple([placed(OPERATORS.ones_like(o)) for o in outputs])
     slopes = _gradients(outputs, inputs, dummies, True)
     pairs = [(s, t) for s, t in zip(slopes, vectors, strict=True)
              if s is not None and s.requires_grad]

@@ -126,6 +126,12 @@ def identity_node(leaf: Any) -> Node:
     return OwnNode((leaf,), (0,))
 
 
+def placed(tensor: Any) -> Any:
+    """A tensor off the tape, put on a place of its own from which nothing leads on."""
+    tensor._node, tensor._output_nr, tensor._requires_grad = OwnNode((), ()), 0, True
+    return tensor
+
+
 def gradient_edge(tensor: Any) -> Any:
     """Where a tensor's gradient goes: its node, or itself if it is a leaf."""
     extra = tensor._extra

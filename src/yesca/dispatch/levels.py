@@ -42,6 +42,9 @@ class Level:
         """A tensor's tangent at this level, or None."""
         return None
 
+    def attach(self, tensor: Any, tangent: Any) -> None:
+        """Give a tensor a tangent at this level, if it is one of forward mode."""
+
     def became(self, target: Any, made: Any) -> None:
         """Told that an in-place view has made the target what `made` is."""
 
@@ -77,6 +80,16 @@ def random_fill(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
+def off_tape(tensor: Any) -> Any:
+    """`tensor.detach()`, but with the tangents of forward mode."""
+    made = tensor.detach()
+    for level in STATE.levels:
+        tangent = level.tangent(tensor)
+        if tangent is not None:
+            level.attach(made, tangent)
+    return made
+
+
 def fresh(tensor: Any) -> Any:
     """What to draw into, given a new tensor: at batch levels, one for each example."""
     apart = [level for level in STATE.levels if level.draws_apart]
@@ -92,4 +105,4 @@ def fresh(tensor: Any) -> Any:
     return whole
 
 
-__all__ = ["Level", "fresh", "random_fill"]
+__all__ = ["Level", "fresh", "off_tape", "random_fill"]

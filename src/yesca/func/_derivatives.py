@@ -14,11 +14,13 @@ from typing import Any
 
 from .._tensor import Tensor
 from ..autograd import calls, functional
+from ..autograd.duals import DualLevel
 from ..autograd.inplace import gradient_edge
 from ..autograd.modes import enable_grad
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS as ops
-from ..dispatch.state import STATE, set_levels
+from ..dispatch.levels import off_tape
+from ..dispatch.state import STATE, push_level, set_levels
 from ..utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from ._batched import active_levels, batched, fully_lowered, raised
 
@@ -44,9 +46,9 @@ def _deeper() -> Iterator[None]:
 
 @contextmanager
 def _below_levels() -> Iterator[None]:
-    """Off all levels: backward runs on the values."""
+    """Off all batches: backward runs on the values, whose tangents it takes along."""
     levels = STATE.levels
-    set_levels([])
+    set_levels([level for level in levels if level.transforms and not level.is_batch])
     try:
         yield
     finally:
@@ -76,6 +78,8 @@ def _tracked(tensor: Any) -> Any:
     with _below_levels():
         if value.requires_grad:
             value = ops.alias(value)
+        elif any(level.tangent(value) is not None for level in STATE.levels):
+            value = ops.alias(value).requires_grad_()
         else:
             value = value.detach().requires_grad_()
     return raised(value, levels)
@@ -131,7 +135,8 @@ def _settled(tree: Any, keep: bool) -> Any:
     """Results off the tape, unless something outside hangs on it."""
     if keep:
         return tree
-    return tree_map(lambda x: x.detach() if isinstance(x, Tensor) and x.requires_grad else x, tree)
+    return tree_map(lambda x: off_tape(x) if isinstance(x, Tensor) and x.requires_grad else x,
+                    tree)
 
 
 # ---- grad ------------------------------------------------------------------------------------
@@ -315,6 +320,8 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
             "jvp(f, primals, tangents): Expected primals and tangents to have the same python "
             f"structure. For example, if primals is a tuple of 3 tensors, tangents also must be. "
             f"Got primals with structure {structure} and tangents with structure {other}")
+    if not active_levels():
+        return _along(func, leaves, vectors, structure, has_aux)
     with _deeper():
         inputs = [_tracked(x) for x in leaves]
         output, aux = _with_aux(func(*tree_unflatten(inputs, structure)), has_aux,
@@ -326,6 +333,28 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         found = _push(outputs, inputs, vectors, keep)
     made = (_settled(output, keep), _settled(tree_unflatten(found, shape), keep))
     return (*made, _settled(aux, keep)) if has_aux else made
+
+
+def _along(func: Callable[..., Any], leaves: list[Any], vectors: list[Any], structure: Any,
+           has_aux: bool) -> Any:
+    """`jvp` outside all batches: on a level of forward mode."""
+    level = DualLevel()
+    duals = [ops.alias(x) for x in leaves]
+    for dual, vector in zip(duals, vectors, strict=True):
+        level.attach(dual, vector)
+    push_level(level)
+    try:
+        output, aux = _with_aux(func(*tree_unflatten(duals, structure)), has_aux,
+                                "jvp(f, primals, tangents)")
+        outputs, shape = _tensors_only(
+            output, "jvp(f, primals, tangents): Expected f(*primals) to return only tensors")
+    finally:
+        set_levels([one for one in STATE.levels if one is not level])
+    found = [level.tangent(o) for o in outputs]
+    found = [ops.zeros_like(o) if t is None else t for o, t in zip(outputs, found, strict=True)]
+    level.close()
+    made = (tree_unflatten(outputs, shape), tree_unflatten(found, shape))
+    return (*made, aux) if has_aux else made
 
 
 def _push(outputs: list[Any], inputs: list[Any], vectors: list[Any], create: bool) -> list[Any]:
