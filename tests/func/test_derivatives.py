@@ -99,3 +99,78 @@ def test_derivatives_under_vmap():
 def test_refusals(run, message):
     with pytest.raises(RuntimeError, match=message):
         run()
+
+
+def test_jacobians_in_chunks():
+    def function(x):
+        return torch.tanh(MATRIX @ x).cumsum(0), x.prod()
+
+    x = torch.tensor([0.3, 0.7, 1.1])
+    wanted = [torch.stack([torch.autograd.grad(row, y, retain_graph=True)[0]
+                           for row in out.reshape(-1)]).reshape(*out.shape, 3)
+              for y in [x.clone().requires_grad_()] for out in function(y)]
+    for jacobian in (jacrev, jacfwd):
+        for size in (None, 1, 2, 100):
+            found = jacobian(function, chunk_size=size)(x)
+            assert all(torch.allclose(f, w, atol=1e-6) for f, w in zip(found, wanted))
+        with pytest.raises(ValueError, match="`chunk_size` should be greater than 0"):
+            jacobian(function, chunk_size=0)
+    rows = torch.vmap(jacrev(lambda x: x ** 3))(torch.stack([x, -x]))
+    assert torch.allclose(rows, torch.stack([(3 * x * x).diag()] * 2))
+
+
+MATRIX = torch.tensor([[0.5, -0.2, 0.1], [0.3, 0.8, -0.4]])
+
+
+def test_one_walk_for_all_rows():
+    calls = []
+
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x ** 3
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, grad):
+            calls.append(tuple(grad.shape))
+            return grad * 3 * ctx.saved_tensors[0] ** 2
+
+    x = torch.tensor([1.0, 2.0, 3.0])
+    assert listed(jacrev(Cube.apply)(x)) == [[3, 0, 0], [0, 12, 0], [0, 0, 27]]
+    assert calls == [(3,)]
+
+
+def test_jvp_calls_that_of_a_function():
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            return tangent * 20
+
+    x = torch.ones(2)
+    assert listed(torch.func.jvp(Double.apply, (x,), (x,))) == ([2, 2], [20, 20])
+
+
+def test_nested_products():
+    x, v = torch.tensor([0.3, 0.7]), torch.tensor([1.0, 2.0])
+
+    def along(function):
+        return lambda y: torch.func.jvp(function, (y,), (v,))[1]
+
+    assert torch.allclose(along(along(torch.sin))(x), -x.sin() * v * v)
+    inner = torch.func.jvp(lambda y: along(lambda z: (z * y).sin())(x), (x,), (v,))[1]
+    assert torch.allclose(inner, v * v * (x * x).cos() - x * x * v * v * (x * x).sin())
+    assert torch.allclose(along(torch.func.grad(lambda y: (y ** 3).sum()))(x), 6 * x * v)
+    slope = torch.func.grad(lambda y: along(lambda z: (z ** 3).sum())(y))(x)
+    assert torch.allclose(slope, 6 * x * v) and not slope.requires_grad

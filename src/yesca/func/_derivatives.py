@@ -22,7 +22,7 @@ from ..dispatch.call import OPERATORS as ops
 from ..dispatch.levels import off_tape
 from ..dispatch.state import STATE, push_level, set_levels
 from ..utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
-from ._batched import active_levels, batched, fully_lowered, raised
+from ._batched import active_levels, fully_lowered, raised
 
 
 class _Depth(threading.local):
@@ -274,23 +274,43 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 def _pull_batched(outputs: list[Any], inputs: list[Any], grads: list[Any], create: bool
                   ) -> list[Any]:
-    """As `_pull`, where the gradients may be batched at levels that the outputs do not know."""
+    """As `_pull`, where the gradients may be batched at levels that the outputs do not know.
+
+    The tape is walked once, on values that only these later levels have not been taken off.
+    """
     known = {level for x in inputs for level in fully_lowered(x)[1]}
-    later = [level for level in active_levels() if level not in known]
-    if not any(level in fully_lowered(g)[1] for level in later for g in grads):
-        return _outside(later, lambda: _pull(outputs, inputs, grads, create))
-    level = later[-1]
-    rows = []
-    for k in range(level.size):
-        row = [_row(g, level, k) for g in grads]
-        rows.append(_outside([level], lambda row=row: _pull_batched(outputs, inputs, row, create)))
-    return [batched(level, _outside([level], lambda c=column: ops.stack(list(c))))
-            for column in zip(*rows, strict=True)]
+    active = active_levels()
+    used = {level for g in grads for level in fully_lowered(g)[1]}
+    later = [level for level in active if level in used and level not in known]
+    rest = [level for level in active if level not in known and level not in later]
+    if not later:
+        return _outside(rest, lambda: _pull(outputs, inputs, grads, create))
+    return _outside(rest, lambda: _pull_later(outputs, inputs, grads, create, later))
 
 
-def _row(grad: Any, level: Any, k: int) -> Any:
-    return _outside([level], lambda: ops.select(grad._value, 0, k)) \
-        if level.owns(grad) else grad
+def _pull_later(outputs: list[Any], inputs: list[Any], grads: list[Any], create: bool,
+                later: list[Any]) -> list[Any]:
+    chosen = [k for k, o in enumerate(outputs) if o.requires_grad]
+    if not chosen:
+        return [ops.zeros_like(x) for x in inputs]
+    roots = _outside(later, lambda: _values([_everywhere(outputs[k]) for k in chosen]))
+    whole = [fully_lowered(_everywhere(grads[k])) for k in chosen]
+    values = _values(inputs)
+    levels = STATE.levels
+    set_levels([level for level in levels if level.transforms and not level.is_batch])
+    count = len(whole[0][1]) - len(later)  # dimensions of the batches that the outputs know
+    behind, front = tuple(range(count, count + len(later))), tuple(range(len(later)))
+    try:
+        given = [raised(ops.movedim(g, behind, front), tuple(later)) for g, _ in whole]
+        set_levels([*STATE.levels, *later])
+        found = calls.grad(roots, values, given, retain_graph=True, create_graph=create,
+                           allow_unused=True, materialize_grads=True)
+        made = [fully_lowered(_everywhere(f))[0] for f in found]
+        set_levels([level for level in STATE.levels if not level.is_batch])
+        made = [ops.movedim(m, front, behind) for m in made]
+    finally:
+        set_levels(levels)
+    return [raised(m, active_levels()) for m in made]
 
 
 def _outside(levels: list[Any], function: Callable[[], Any]) -> Any:
