@@ -17,7 +17,7 @@ from ..core.views import collapse, expand_strides, storage_order
 from ..loops import ir
 from ..loops.ir import Buffer, Expr, Stage, Store
 from ..targets.llvm import GENERAL, TILE, Variant
-from . import folding, kernels, variants
+from . import folding, kernels, tables, variants
 from .inspection import verify_order
 from .plan import HostStep, Launch, Plan, number_word
 from .references import ERROR, NO_ERROR, RESULT, TEMPORARY, Put, Ref, raise_first
@@ -284,23 +284,12 @@ class Program:
         elements of the lists in `written`. Lists of 0-dim tensors beside larger ones give one
         value a tensor. Tensors whose strides differ within an index get a launch of their own.
         """
-        groups: dict[tuple[Any, ...], list[tuple[Ref, ...]]] = {}
-        for entry in zip(*lists, strict=True):
-            main = entry[written[0]].spec
-            single = tuple(r.spec.ndim == 0 and main.numel != 1 for r in entry)
-            alike = main.dense and all(one or (r.spec.strides == main.strides
-                                               and r.spec.shape == main.shape)
-                                       for r, one in zip(entry, single, strict=True))
-            key = (alike, single, *(r.spec.dtype for r in entry))
-            groups.setdefault(key, []).append(entry)
-        for (alike, single, *kinds), entries in groups.items():
-            if not alike or any(d.is_complex for d in kinds):
-                for entry in entries:
-                    self.flat(body, entry, [entry[k] for k in written])
+        for together, entries in tables.grouped(lists, written[0]):
+            if together:
+                self._table(body, entries, written)
                 continue
-            self._table(body, [tuple(r.as_rows() if one else r for r, one in
-                                     zip(entry, single, strict=True)) for entry in entries],
-                        written)
+            for entry in entries:
+                self.flat(body, entry, [entry[k] for k in written])
         self.written += [r.slot for k in written for r in lists[k]]
 
     def _table(self, body: Callable[..., Any], entries: list[tuple[Ref, ...]],
