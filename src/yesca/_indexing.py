@@ -6,7 +6,7 @@ from typing import Any
 
 from .core.dtypes import BOOL, bool_, uint8
 from .core.tensor_base import TensorBase
-from .dispatch import creation, from_data
+from .dispatch import creation, from_data, inplace
 from .dispatch.call import OPERATORS, call
 from .dispatch.functions import record
 from .dispatch.state import STATE
@@ -57,6 +57,7 @@ def put(tensor: Any, index: Any, value: Any) -> None:
     if indices:
         _put_indexed(view, indices, value)
         return
+    inplace.check_places(view._spec)
     if isinstance(value, TensorBase):
         value = _trimmed(value, view)
         if view._spec.ndim and not value._spec.ndim and not value._spec.dtype.is_complex:

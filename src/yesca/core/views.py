@@ -376,6 +376,26 @@ def sorted_strides(padded: Sequence[Sequence[int]], shape: tuple[int, ...]) -> t
     return tuple(strides)
 
 
+def stretched(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether a dimension steps over one place (expanded tensors have such)."""
+    return any(s == 0 and n > 1 for n, s in zip(shape, strides, strict=True))
+
+
+def meeting(a: Spec, start: int, b: Spec, begin: int) -> str:
+    """How two tensors of one storage, at these bytes, share its memory.
+
+    "no", "full" (element on element), "partial", or "unknown" where one of them has gaps, so that
+    ranges that meet may have no element in common.
+    """
+    if not a.numel or not b.numel:
+        return "no"
+    if not a.dense or not b.dense:
+        return "unknown"
+    if start == begin and a.nbytes == b.nbytes:
+        return "full" if a.strides == b.strides else "partial"
+    return "partial" if start < begin + b.nbytes and begin < start + a.nbytes else "no"
+
+
 def overlaps_itself(shape: Sequence[int], strides: Sequence[int]) -> bool:
     """Whether two indices may mean one element (expanded tensors do)."""
     extent = 0

@@ -17,13 +17,13 @@ from ..core.dtypes import SCALAR_NAMES, DType, bool_, get_default_dtype
 from ..core.spec import Spec, on_meta
 from ..core.storage import UntypedStorage
 from ..core.tensor_base import Extra, TensorBase, Version
-from ..core.views import overlaps_itself
+from ..core.views import stretched
 from ..operators.record import Record
 from ..runtime.plan import NUMBER, Plan, new_storage
 from ..runtime.plan import run as run_plan
 from ..runtime.program import Program, Ref
 from . import autocast, inplace
-from .shortcuts import Run
+from .shortcuts import Run, tensors_in
 from .state import STATE, push_level
 
 PLAN_LIMIT = 1 << 14  # plans that a record keeps; then it starts anew
@@ -80,6 +80,8 @@ def unobserved(record: Record, values: tuple[Any, ...], target: Any = None, out:
     if record.autocast and STATE.autocast is not None and target is None:
         return autocast.run(record, values)
     if record.composite is not None:
+        if target is not None:
+            inplace.check_operands(record, target, tensors_in(values[1:]))
         made = record.composite(OPERATORS, *values)
         return made if target is None or made is target else OPERATORS.copy_(target, made)
     key: list[Any] = [target is not None, get_default_dtype()]
@@ -127,6 +129,8 @@ def unobserved(record: Record, values: tuple[Any, ...], target: Any = None, out:
             record.plans.clear()
         record.plans[frozen] = plan
     if out is not None and (plan is NO_PLAN or _shares(tensors)):
+        if plan is not NO_PLAN:
+            inplace.check_operands(record, out, tensors[1:])
         return NotImplemented
     return _noted(plan, tensors, tuple(scalars), bool(needs) and STATE.grad)
 
@@ -206,7 +210,7 @@ def _out_plan(record: Record, values: tuple[Any, ...], tensors: list[Any]) -> An
     """A plan whose result goes to the first of the tensors, or NO_PLAN: `write_out` knows why."""
     spec = tensors[0]._spec
     if spec.device is not CPU or any(t._spec.device is not CPU for t in tensors) or (
-            not spec.dense and overlaps_itself(spec.shape, spec.strides)):
+            not spec.dense and stretched(spec.shape, spec.strides)):
         return NO_PLAN
     try:
         plan = make_plan(record, values, tensors, tensors[0], True)
@@ -373,6 +377,8 @@ def _execute_inplace(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], n
     target = tensors[0]
     needs = needs and plan.differentiable
     inplace.check(plan, target, STATE.grad, needs)
+    if len(tensors) > 1:
+        inplace.check_operands(plan.record, target, tensors[1:])
     original = inplace.keep_original(plan, tensors) if needs else None
     if not plan.meta:
         _storages(plan, inplace.separate(plan, tensors), scalars)

@@ -320,7 +320,7 @@ class _Fast:
                  len(plan.launches), int(plan.differentiable), offset,
                  id(plan), plan.checks, len(saved), len(plan.writes),
                  0 if found.several is None else id(found.several), int(bool(found.scalars)),
-                 found.pick]
+                 found.pick, int(plan.record.meets == "none")]
         words += [plan.operand_spec(k).dtype.itemsize for k in range(plan.operands)]
         plan.native = sizes = [spec.nbytes for spec in plan.results]  # new results refer to them
         for k, (spec, size) in enumerate(zip(plan.results, sizes, strict=True)):

@@ -15,8 +15,8 @@ from ..operators.record import ALIASES, RECORDS, Record
 from ..operators.schema import binder
 from . import call as calls
 from . import (
-    creation, drawing, fast, foreach, from_data, listed, overloads, protocol, questions, sequences,
-    shortcuts,
+    creation, drawing, fast, foreach, from_data, inplace, listed, overloads, protocol, questions,
+    sequences, shortcuts,
 )  # fmt: skip
 from .state import STATE, set_autocast, set_grad
 
@@ -175,7 +175,7 @@ def _with_out(found: Record) -> Callable[..., Any]:
                 made = calls.call_out(found, values, out)
                 if made is not NotImplemented:
                     return made
-        return write_out(found.name, plain, args, kwargs, out)
+        return write_out(found.name, plain, args, kwargs, out, found)
 
     made = _describe(with_out, found, found.name)
     made.plain = plain  # type: ignore[attr-defined]
@@ -188,8 +188,11 @@ def _wants_tape(values: tuple[Any, ...], out: Any) -> bool:
 
 
 def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
-              kwargs: dict[str, Any], out: Any) -> Any:
-    """Compute, then put the result into `out`, resized when its shape differs."""
+              kwargs: dict[str, Any], out: Any, found: Record | None = None) -> Any:
+    """Compute, then put the result into `out`, resized when its shape differs.
+
+    found: the record, which knows how `out` may meet operands in memory.
+    """
     outs = out if isinstance(out, (tuple, list)) else (out,)
     for one in outs:
         if not isinstance(one, TensorBase):
@@ -199,6 +202,10 @@ def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
     if STATE.grad and any(t._requires_grad for t in (*tensors, *outs)):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic "
                            "differentiation, but one of the arguments requires grad.")
+    if found is not None:
+        read = shortcuts.tensors_in((*args, *kwargs.values()))
+        for one in outs:
+            inplace.check_operands(found, one, read)
     for level in STATE.levels:
         level.refuse_out(name, [*tensors, *outs])
     before, lower = STATE.grad, STATE.autocast

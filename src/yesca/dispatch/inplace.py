@@ -2,28 +2,54 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
 from typing import Any
 
 from ..core import registry
 from ..core.spec import spec
-from ..core.views import overlaps_itself
+from ..core.views import meeting, stretched
 from ..runtime.plan import Plan
 from .state import STATE
-
-
-#: They write the same everywhere, so elements may share memory.
-_UNIFORM = ("fill", "zero")
 
 
 def check(plan: Plan | None, target: Any, grad: bool, needs: bool) -> None:
     """Refuse writes that autograd or the memory layout forbids."""
     check_tape(target, grad, needs)
-    seen = target._spec
-    uniform = plan is not None and plan.record.name in _UNIFORM
-    if not seen.dense and not uniform and overlaps_itself(seen.shape, seen.strides):
+    check_places(target._spec, plan.record if plan is not None else None)
+
+
+def check_places(seen: Any, record: Any = None) -> None:
+    """Refuse to write where elements lie in one place, unless the record may."""
+    if seen.dense or not stretched(seen.shape, seen.strides):
+        return
+    if record is None or not record.stretched:
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location. Please clone() the tensor before performing the operation.")
+    if record.stretched != "allowed":
+        warnings.warn(f"Use of {record.stretched} on expanded tensors is deprecated. Please "
+                      "clone() the tensor before performing this operation. This also applies to "
+                      "advanced indexing e.g. tensor[mask] = scalar", UserWarning, stacklevel=4)
+
+
+def check_operands(record: Any, target: Any, others: Iterable[Any]) -> None:
+    """Refuse operands that meet the written memory otherwise than the record may."""
+    meets = record.meets
+    if meets == "any":
+        return
+    storage = target._storage
+    for other in others:
+        if other._storage is not storage:
+            continue
+        found = "full" if other is target else meeting(
+            target._spec, target._offset * target._spec.dtype.itemsize,
+            other._spec, other._offset * other._spec.dtype.itemsize)
+        if found == "partial" or (found == "full" and meets == "none"):
+            raise RuntimeError(
+                "unsupported operation: some elements of the input tensor and the written-to "
+                "tensor refer to a single memory location. Please clone() the tensor before "
+                "performing the operation.")
 
 
 def check_tape(target: Any, grad: bool, needs: bool) -> None:
@@ -88,7 +114,8 @@ def keep_original(plan: Plan, tensors: list[Any]) -> Any:
 def separate(plan: Plan, tensors: list[Any]) -> list[Any]:
     """Operands that overlap the target elsewhere than element on element are copied first.
 
-    A product reads an element of an operand after it has written others: there, any overlap counts.
+    They are what `check_operands` lets through. A product reads an element of an operand after it
+    has written others: there, any overlap counts.
     """
     pointwise = plan.record.kind != "contraction"
     target = tensors[0]
@@ -148,4 +175,5 @@ def bump(target: Any) -> None:
         version.value += 1
 
 
-__all__ = ["bump", "check", "copy_of", "keep_original", "registry", "separate"]
+__all__ = ["bump", "check", "check_operands", "check_places", "copy_of", "keep_original",
+           "registry", "separate"]

@@ -247,7 +247,7 @@ def _fill_program(p: Any, self: Any, mask: Any, value: Any) -> None:
 
 fill_where = rows(
     "fill_where(Tensor self, Tensor mask, Tensor value) -> Tensor", _fill_program,
-    inplace=True, method=False, takes="bifc",
+    inplace=True, method=False, takes="bifc", overlap="any", stretched="masked_fill_",
     node_name=lambda plan: f"MaskedFillBackward{int(plan.operands > 2)}",
     samples=lambda make: [(make(3, 4), make.truths(3, 4), 1), (make(3, 4), make.truths(4), make()),
                           (make(), make.truths(), 1)],

@@ -99,6 +99,7 @@ def _value_grad(ops: Any, grad: Any, value_spec: Any) -> Any:
 
 
 fill = rows("fill(Tensor self, Tensor value) -> Tensor", _fill, kind="copy", inplace=True,
+            stretched="allowed", overlap="any",
             node_name=lambda plan: f"FillBackward{2 * plan.inplace + (plan.operands > 1)}",
             samples=lambda make: [(make(3, 4), 1), (make(3, 4), make()), (make(0, 3), 1)],
             backward={"self": lambda ops, grad: ops.zeros_like(grad),
@@ -111,6 +112,7 @@ def _zero(p: Any, self: Any) -> None:
 
 
 zero = rows("zero(Tensor self) -> Tensor", _zero, kind="copy", inplace=True,
+            stretched="allowed",
             backward={"self": lambda ops, grad: ops.zeros_like(grad)},
             doc="Every element set to 0.")
 

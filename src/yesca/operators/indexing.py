@@ -231,7 +231,7 @@ def _zeroed(ops: Any, grad: Any, where: Any, indices: Any) -> Any:
 
 
 rows("index_put_at(Tensor self, Tensor value, any where, Tensor[] indices, bool accumulate) -> "
-     "Tensor", _index_put, kind="scatter", method=False, inplace=True,
+     "Tensor", _index_put, kind="scatter", method=False, inplace=True, stretched="index_put_",
      node_name="IndexPutBackward0",
      backward={"self": lambda ops, grad, where, indices, accumulate:
                grad if accumulate else _zeroed(ops, grad, where, indices),

@@ -88,7 +88,7 @@ def _cat_public(ops: Any, tensors: Any, dim: int) -> Any:
     return ops.cat_list(_listed(tensors, "cat"), dim)
 
 
-composite("cat(Tensor[] tensors, int dim=0) -> Tensor", _cat_public, out=True,
+composite("cat(Tensor[] tensors, int dim=0) -> Tensor", _cat_public, out=True, overlap="none",
           method=False, autocast="promote",
           aliases=("concat", "concatenate"), doc="Tensors one after the other along dim.")
 

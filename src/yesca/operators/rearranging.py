@@ -233,7 +233,7 @@ def _triangle(upper: bool) -> Any:
 
 for _name in ("tril", "triu"):
     rows(f"{_name}(Tensor self, int diagonal=0) -> Tensor", _triangle(_name == "triu"),
-         kind="copy", inplace=True, out=True,
+         kind="copy", inplace=True, out=True, stretched="allowed",
          backward={"self": eval(  # noqa: S307 - one formula for both names
              f"lambda ops, grad, diagonal: ops.{_name}(grad, diagonal)")},
          doc="The lower triangle, zeros above it." if _name == "tril"
@@ -312,7 +312,7 @@ def _fill_diagonal(p: Any, self: Any, fill_value: Any, wrap: bool) -> None:
 
 
 rows("fill_diagonal(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor", _fill_diagonal,
-     kind="copy", inplace=True, method=False, function=False,
+     kind="copy", inplace=True, method=False, function=False, stretched="allowed",
      backward={"self": lambda ops, grad, wrap: ops.fill_diagonal_(ops.clone(grad), 0, wrap)},
      doc="The main diagonal set to a value, in place.")
 

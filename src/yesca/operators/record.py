@@ -84,6 +84,8 @@ class Record:
     fail: Callable[[int], None] | None = None  # raises; gets the first operand's value there
     domain: Any = (-2.0, 2.0)
     samples: Formula | None = None
+    overlap: str = ""  # how a written tensor may meet operands; see `meets`
+    stretched: str = ""  # targets of stride 0: refused, "allowed", or named in a warning
     strides: Formula | None = None  # of results that do not lie as the operands do (elementwise)
     errors: Formula | None = None
     counts_absent: bool = False  # a tensor that was not given is an edge of the tape's node
@@ -123,6 +125,13 @@ class Record:
         """Positions of the arguments that hold tensors."""
         return tuple(k for k, p in enumerate(self.schema.parameters)
                      if p.type in ("Tensor", "Tensor[]"))
+
+    @once
+    def meets(self) -> str:
+        """How memory that is written may meet that of other operands: "same" means element on
+        element or not at all, "none" not at all, "any" is for what PyTorch does not look at."""
+        return self.overlap or {"contraction": "any", "library": "any", "reduce": "any",
+                                "gather": "none", "scatter": "none"}.get(self.kind, "same")
 
     @property
     def counts_numbers(self) -> bool:

@@ -147,6 +147,10 @@ def _index_fill(inplace: bool) -> Any:
                                    f"got tensor with {value.dim()} dimension(s).")
             value = ops.to_dtype(value, self.dtype) if value.dtype is not self.dtype else value
             value = ops.expand(value, tuple(wide.shape))
+        if inplace and algebra.stretched(self.shape, self._spec.strides):
+            one = value if ops.is_tensor(value) else ops.scalar_tensor(value, self)
+            d = algebra.wrap_dim(dim, self.dim())
+            return ops.index_put_at_(self, ops.to_dtype(one, self.dtype), (d,), [index], False)
         function = ops.scatter_fold_ if inplace else ops.scatter_fold
         return function(self, dim, wide, value, "", "index_fill")
     return body

@@ -17,7 +17,9 @@ from .. import layout
 from . import fastkey as k
 from .capture import capture_compute, capture_inplace, recordable, runs_alone
 from .fastobjects import CPU
-from .fastrun import COMPUTE, FIXED, INPLACE, OUT, TWIN, VIEW, VIEWS, run_compute, run_inplace
+from .fastrun import (
+    APART, COMPUTE, FIXED, INPLACE, OUT, TWIN, VIEW, VIEWS, run_compute, run_inplace,
+)  # fmt: skip
 from .fastviews import run_view, run_views
 from .objects import long_from, type_of
 
@@ -217,7 +219,8 @@ def may_write(call: ptr, plan: ptr) -> bool_:
     for o in range(1, load_i64(plan, 8)):
         other = load_obj(call, k.TENSORS + o * 8)
         if load_obj(other, k.T_STORAGE) == storage:
-            if (load_obj(other, k.T_SPEC) != load_obj(target, k.T_SPEC)
+            if (load_i64(plan, APART) != 0
+                    or load_obj(other, k.T_SPEC) != load_obj(target, k.T_SPEC)
                     or load_obj(other, k.T_OFFSET) != load_obj(target, k.T_OFFSET)):
                 return False
     return True

@@ -32,8 +32,8 @@ from .pool import dispatch
 unit = Unit("fastrun")
 
 COMPUTE, VIEW, INPLACE, VIEWS, TWIN, OUT = range(6)
-HEADER = 14
-FIXED, PICK = 96, 104
+HEADER = 15
+FIXED, PICK, APART = 96, 104, 112
 PLACES, WORDS = 144, 512
 
 call_python = external("PyObject_CallFunction", [obj, ptr, obj, i64], obj)
