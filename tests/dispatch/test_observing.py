@@ -12,9 +12,9 @@ class Log(observing.Observer):
     def __init__(self):
         self.seen = []
 
-    def call(self, record, values, target=None):
+    def call(self, record, values, target=None, out=None):
         self.seen.append(record.name + "_" * (target is not None))
-        return call.unobserved(record, values, target)
+        return call.unobserved(record, values, target, out)
 
     def function(self, function, args, kwargs):
         self.seen.append(function.__name__)

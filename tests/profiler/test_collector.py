@@ -41,6 +41,19 @@ def test_repeated_calls_are_each_seen():
     assert all(event.bytes_moved for event in prof.events())
 
 
+def test_results_that_go_to_a_given_tensor():
+    x, out = torch.ones(3), torch.zeros(3)
+    shared = torch.ones(6)
+    with torch.profiler.profile() as prof:
+        for _ in range(2):
+            torch.add(x, x, out=out)
+        torch.exp(shared[1:5], out=shared[:4])
+    assert out.tolist() == [2.0] * 3 and shared[0] == shared[3] == torch.e
+    found = {average.key: average for average in prof.key_averages()}
+    assert (found["aten::add"].count, found["aten::exp"].count) == (2, 1)
+    assert found["aten::add"].bytes_moved == 2 * 3 * 3 * 4
+
+
 def test_nothing_is_left_when_a_profile_ends():
     with torch.profiler.profile():
         torch.ones(2) + 1

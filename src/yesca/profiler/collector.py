@@ -175,6 +175,12 @@ class Collector(observing.Observer):
         if thread is not None and thread.innermost is raw:  # else another session began inside
             thread.innermost = raw.parent
 
+    def forget(self, raw: Raw) -> None:
+        """It did not happen."""
+        thread = self.local.events
+        if thread is not None and thread.events and thread.events[-1] is raw:
+            thread.events.pop()
+
     def _new_thread(self) -> ThreadEvents:
         thread = threading.current_thread()
         with self.lock:
@@ -202,14 +208,18 @@ class Collector(observing.Observer):
                 return fast.FAST.unobserved(bare, values)  # type: ignore[union-attr, arg-type]
             finally:
                 self.leave(raw)
+        made = None
         try:
-            return calls.unobserved(record, values, target, out)
+            made = calls.unobserved(record, values, target, out)
         finally:
             self.leave(raw)
+            if made is NotImplemented:  # nothing has run: the call comes again without `out`
+                self.forget(raw)
             plan = STATE.last_plan
             if plan is not None and plan.record is record:
                 raw.plan = plan
                 STATE.last_plan = None  # a call around this one has not run it
+        return made
 
     def function(self, function: Callable[..., Any], args: tuple[Any, ...],
                  kwargs: dict[str, Any]) -> Any:
