@@ -84,3 +84,10 @@ def test_mps():
     assert not torch.mps.is_available() and torch.mps.device_count() == 0
     with pytest.raises(RuntimeError, match=r"deviceSynchronize\(\) without MPS"):
         torch.mps.synchronize()
+
+
+def test_profiler():
+    profiler = torch.cuda.profiler
+    for call in (profiler.start, profiler.stop, profiler.profile().__enter__):
+        with pytest.raises(AssertionError, match=NO_CUDA):
+            call()

@@ -63,7 +63,7 @@ def test_marks_for_other_tools():
 
 def test_one_class_under_all_names():
     assert torch.profiler.record_function is profiler.record_function
-    assert profiler.FunctionEvent.__name__ == "FunctionEvent"
+    assert torch.autograd.profiler_util.FunctionEvent is profiler.FunctionEvent
     with torch.profiler.profile() as prof:
         torch.ones(1)
     assert isinstance(prof.profiler, profiler.profile)

@@ -14,7 +14,7 @@ _HOMES = {
     "variable": "Variable",
 }
 _MODULES = ("anomaly_mode", "forward_ad", "function", "functional", "grad_mode", "graph",
-            "profiler", "variable")
+            "profiler", "profiler_util", "variable")
 _NAMES = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = sorted([*_NAMES, "forward_ad", "functional", "graph", "grad_mode", "function"])

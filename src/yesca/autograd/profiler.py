@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.errors import raise_no_cuda
 from ..profiler import kineto_available as kineto_available
-from ..profiler.events import DeviceType, FunctionEvent, FunctionEventAvg
 from ..profiler.event_list import EventList
+from ..profiler.events import DeviceType, FunctionEvent, FunctionEventAvg
 from ..profiler.ranges import record_function
 from ..profiler.session import profile
 
@@ -39,7 +40,7 @@ class emit_nvtx(emit_itt):  # noqa: N801
     """Would mark operators for NVIDIA's tools; there is no CUDA here, and it says so."""
 
     def _begin(self) -> None:
-        raise AssertionError("Torch not compiled with CUDA enabled")
+        raise_no_cuda()
 
 
 __all__ = ["DeviceType", "EventList", "FunctionEvent", "FunctionEventAvg", "emit_itt",

@@ -56,7 +56,7 @@ has_half = True
 has_magma = False
 default_generators: tuple[Any, ...] = ()
 
-_SUBMODULES = frozenset(("amp", "graphs", "memory", "nvtx", "random", "streams"))
+_SUBMODULES = frozenset(("amp", "graphs", "memory", "nvtx", "profiler", "random", "streams"))
 _ELEMENTS = (
     "BFloat16 Bool Byte Char ComplexDouble ComplexFloat Double Float Half Int Long Short".split()
 )
