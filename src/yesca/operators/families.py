@@ -42,7 +42,11 @@ def _index() -> dict[str, str]:
 def _import(family: str) -> None:
     if family not in _loaded:
         _loaded.add(family)
-        importlib.import_module(f".{family}", __package__)
+        try:
+            importlib.import_module(f".{family}", __package__)
+        except BaseException:  # Ctrl-C, or no memory: the next one who asks tries again
+            _loaded.discard(family)
+            raise
 
 
 def load(name: str) -> None:

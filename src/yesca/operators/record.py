@@ -37,6 +37,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -177,10 +178,28 @@ def reads(formula: Formula) -> tuple[str, ...]:
     return tuple(inspect.signature(formula).parameters)
 
 
+def _declaring_module() -> dict[str, Any]:
+    """The namespace of the module that is being executed: a new one each time it is imported."""
+    frame: Any = sys._getframe(2)
+    while frame.f_code.co_name != "<module>" and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_globals  # type: ignore[no-any-return]
+
+
+_HOMES: dict[str, dict[str, Any]] = {}
+
+
 def register(record: Record) -> Record:
-    """Enter a record under its name."""
-    if record.name in RECORDS:
+    """Enter a record under its name.
+
+    A module whose import was broken off is executed again, and declares its records again.
+    """
+    home = _declaring_module()
+    earlier = _HOMES.setdefault(record.name, home)
+    if earlier is not home and earlier["__name__"] != home["__name__"] or \
+            earlier is home and record.name in RECORDS:
         raise ValueError(f"[operators] two records are called {record.name!r}")
+    _HOMES[record.name] = home
     RECORDS[record.name] = record
     ALIASES.update(dict.fromkeys(record.aliases, record))
     return record

@@ -167,6 +167,9 @@ class ObjectCache:
         except OSError:
             _remove(temporary)
             return False
+        except BaseException:  # Ctrl-C
+            _remove(temporary)
+            raise
 
     def _bound(self, written: int) -> None:
         # Other processes write too, so the directory is measured again now and then.
