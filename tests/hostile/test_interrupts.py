@@ -106,7 +106,8 @@ import yesca as torch
 from yesca.runtime import cache
 
 def compiled(n):
-    function = torch.compile(eval("lambda x: " + " + ".join(f"(x * {k}.5).sin()" for k in range(n))))
+    total = " + ".join(f"(x * {k}.5).sin()" for k in range(n))
+    function = torch.compile(eval("lambda x: " + total))
     return function(torch.ones(64)).sum().item()
 
 x = torch.ones(64)

@@ -12,6 +12,7 @@ import pytest
 from yesca.runtime import cache, machine
 
 i64 = ctypes.c_int64
+META = {"keys": [], "needs": []}
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
@@ -139,7 +140,7 @@ def test_damage_is_noticed_and_repaired(store):
 
 
 def test_an_entry_under_another_name_is_not_loaded():
-    data = cache.encode("one", cache.Entry({"keys": []}, b"code"))
+    data = cache.encode("one", cache.Entry(META, b"code"))
     assert cache.decode("one", data).code == b"code"
     assert cache.decode("two", data) is None
     assert cache.decode("one", data[:-1]) is None
@@ -149,27 +150,27 @@ def test_an_entry_under_another_name_is_not_loaded():
 def test_the_directory_is_bounded_by_age(tmp_path):
     store = cache.ObjectCache([tmp_path], limit=40_000)
     for index in range(8):
-        store.put(f"entry{index}", cache.Entry({}, bytes(10_000)))
+        store.put(f"entry{index}", cache.Entry(META, bytes(10_000)))
         path = tmp_path / f"entry{index}.yesca"
         if path.exists():
             os.utime(path, (index, index))
     names = sorted(Path(name).stem for name, _, _ in store.files())
     assert sum(size for _, size, _ in store.files()) <= 40_000
     assert names and "entry0" not in names
-    store.put("huge", cache.Entry({}, bytes(50_000)))
+    store.put("huge", cache.Entry(META, bytes(50_000)))
     assert not (tmp_path / "huge.yesca").exists() and store.get("huge") is not None
 
 
 def test_several_directories_and_unwritable_ones(tmp_path):
     shipped = cache.ObjectCache([tmp_path / "shipped"], 1 << 20)
-    shipped.put("a", cache.Entry({"keys": []}, b"a"))
+    shipped.put("a", cache.Entry(META, b"a"))
     store = cache.ObjectCache([tmp_path / "shipped", tmp_path / "own"], 1 << 20)
-    store.put("b", cache.Entry({"keys": []}, b"b"))
+    store.put("b", cache.Entry(META, b"b"))
     assert store.get("a").code == b"a" and store.get("b").code == b"b"
     assert [Path(name).parent.name for name, _, _ in store.files()] == ["own"]
     (tmp_path / "file").write_text("in the way of a directory")
     blocked = cache.ObjectCache([tmp_path / "file" / "cache"], 1 << 20)
-    blocked.put("c", cache.Entry({"keys": []}, b"c"))
+    blocked.put("c", cache.Entry(META, b"c"))
     assert blocked.get("c").code == b"c" and blocked.files() == []
 
 

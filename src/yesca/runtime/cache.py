@@ -2,14 +2,17 @@
 
 An entry is one object file with a small header. The digest covers the entry's *name* as well as
 its bytes, so a damaged, truncated or renamed file is noticed before any of it is executed; such
-a file is deleted and counted, and the caller compiles again. Entries appear by rename, so other
-processes see all of an entry or none. A disk that is full or read-only costs speed, never
+a file is deleted and counted, and the caller compiles again. Code is only read from files that
+nobody but this user, root or the owner of the package can have written. Entries appear by rename,
+so other processes see all of an entry or none. A disk that is full or read-only costs speed, never
 correctness. The room knows nothing of LLVM: `machine.py` decides what the names are.
 """
 
+import functools
 import hashlib
 import json
 import os
+import stat
 import threading
 import time
 from dataclasses import dataclass
@@ -25,6 +28,7 @@ _HEADER_BYTES = len(MAGIC) + _DIGEST_BYTES + 4
 # A hit refreshes the file's time at most this often: eviction needs days, not microseconds.
 _REFRESH_SECONDS = 3600
 _STALE_TEMPORARY_SECONDS = 3600
+_MOST_BYTES = 256 << 20  # of one entry: a larger file is none of ours
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,13 @@ def decode(name: str, data: bytes) -> Entry | None:
     if data[len(MAGIC):start] != _digest(name, memoryview(data)[start:]):
         return None
     end = start + 4 + int.from_bytes(data[start:start + 4], "little")
-    return Entry(json.loads(data[start + 4:end]), data[end:])
+    try:
+        meta = json.loads(data[start + 4:end])
+    except ValueError:
+        return None
+    if not isinstance(meta, dict) or not ("group" in meta or {"keys", "needs"} <= meta.keys()):
+        return None
+    return Entry(meta, data[end:])
 
 
 def _digest(name: str, body) -> bytes:
@@ -143,8 +153,10 @@ class ObjectCache:
 
     def _read(self, path):
         try:
-            with open(path, "rb", buffering=0) as file:
+            with open(path, "rb", buffering=0, opener=_without_waiting) as file:
                 status = os.fstat(file.fileno())
+                if not _trusted(status) or status.st_size > _MOST_BYTES:
+                    return None
                 data = file.read(status.st_size)
         except OSError:
             return None
@@ -160,7 +172,7 @@ class ObjectCache:
         temporary = path + mark
         try:
             os.makedirs(self.writable, mode=0o700, exist_ok=True)
-            with open(temporary, "xb") as file:
+            with open(temporary, "xb", opener=_for_owner) as file:
                 file.write(data)
             os.replace(temporary, path)
             return True
@@ -214,6 +226,31 @@ def _entries(directory):
             except OSError:
                 continue  # evicted by another process meanwhile
             yield item.path, status.st_size, status.st_mtime
+
+
+def _without_waiting(path, flags) -> int:
+    """Open what may be a pipe, which would wait for somebody to write."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _for_owner(path, flags) -> int:
+    """Open a new file that only its owner may write, whatever the umask."""
+    return os.open(path, flags, 0o644)
+
+
+def _trusted(status) -> bool:
+    """Whether an open file is a plain one whose contents only trusted users can have chosen."""
+    if not stat.S_ISREG(status.st_mode):
+        return False
+    if not hasattr(os, "geteuid"):
+        return True  # a system whose users are no numbers
+    return status.st_uid in (os.geteuid(), 0, _package_owner()) and not status.st_mode & 0o022
+
+
+@functools.cache
+def _package_owner() -> int:
+    """Whoever owns the code that runs here anyway."""
+    return os.stat(__file__).st_uid
 
 
 def _remove(path) -> None:
