@@ -5,18 +5,24 @@ Operators run one after another, each on the threads of `set_num_threads`; the n
 
 from __future__ import annotations
 
+from .runtime.threads import checked_count
+
 __all__ = ["set_num_interop_threads", "get_num_interop_threads"]
 
 _count: int | None = None
 
 
 def set_num_interop_threads(count: int, /) -> None:
-    """Set the number, once in a process; a second time is a RuntimeError."""
+    """Set the number, once in a process; a second time is a RuntimeError.
+
+    >>> import yesca as torch
+    >>> torch.set_num_interop_threads(0)
+    Traceback (most recent call last):
+        ...
+    RuntimeError: set_num_interop_threads expects a positive integer, got 0
+    """
     global _count
-    if not isinstance(count, int) or isinstance(count, bool):
-        raise TypeError(f"set_num_interop_threads expects an int, but got {type(count).__name__}")
-    if count < 1:
-        raise RuntimeError(f"expected a positive number of threads, got {count}")
+    checked_count("set_num_interop_threads", count)
     if _count is not None:
         raise RuntimeError(
             "Error: cannot set number of interop threads after parallel work has started or "

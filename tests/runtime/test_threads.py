@@ -161,6 +161,13 @@ def test_errors():
                            (True, "bool"), ("2", "str")):  # fmt: skip
         with pytest.raises(RuntimeError, match=message):
             threads.set_num_threads(wrong)
+    with pytest.raises(ValueError, match="Overflow when unpacking long"):
+        threads.set_num_threads(1 << 31)
+    with pytest.raises(TypeError):
+        threads.set_num_threads(count=2)
+    threads.set_num_threads((1 << 31) - 1)  # believed; not so many threads are started
+    assert threads.get_num_threads() == (1 << 31) - 1
+    threads.set_num_threads(2)
     with pytest.raises(TypeError, match="expected 4 arguments, got 2|missing 2 required"):
         threads.launch(1, 2)
     with pytest.raises(TypeError):
@@ -210,3 +217,43 @@ def test_whole_processes_end_quietly(mode, tmp_path):
     result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
     kind = "function" if mode == "portable" else "builtin_function_or_method"
     assert (result.returncode, result.stdout.split(), result.stderr) == (0, ["done", kind], "")
+
+
+@pytest.mark.parametrize("words, wanted", [
+    ({"OMP_NUM_THREADS": "1"}, 1), ({"MKL_NUM_THREADS": "1"}, 1), ({"OMP_NUM_THREADS": " 1 "}, 1),
+    ({"OMP_NUM_THREADS": "1,2"}, 1), ({"YESCA_NUM_THREADS": "1", "OMP_NUM_THREADS": "2"}, 1),
+    ({"OMP_NUM_THREADS": "4096"}, None), ({"OMP_NUM_THREADS": "0"}, None),
+    ({"OMP_NUM_THREADS": "-2"}, None), ({"OMP_NUM_THREADS": "many"}, None),
+    ({"OMP_NUM_THREADS": "1.5"}, None), ({"OMP_NUM_THREADS": ""}, None), ({}, None)], ids=str)
+def test_numbers_from_the_environment(run_python, words, wanted):
+    """What says nothing, or more than there are CPUs, stands for the CPUs, as in PyTorch."""
+    cleared = dict.fromkeys(("YESCA_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"))
+    done = run_python("-c", "import yesca; print(yesca.get_num_threads())", **{**cleared, **words})
+    assert done.stdout == f"{wanted or threads.usable_cpus()}\n", done.stderr
+
+
+INTEROP = """
+import yesca as torch
+first = torch.get_num_interop_threads()
+for wrong in (0, -1, 2.0, True, "2", None):
+    try:
+        torch.set_num_interop_threads(wrong)
+    except RuntimeError as error:
+        print(error)
+torch.set_num_interop_threads(3)
+print(first >= 1, torch.get_num_interop_threads())
+try:
+    torch.set_num_interop_threads(3)
+except RuntimeError as error:
+    print(error)
+"""
+
+
+def test_threads_between_operators(run_python):
+    lines = run_python("-c", INTEROP).stdout.splitlines()
+    name = "set_num_interop_threads expects"
+    assert lines == [
+        f"{name} a positive integer, got 0", f"{name} a positive integer, got -1",
+        *(f"{name} an int, but got {kind}" for kind in ("float", "bool", "str", "NoneType")),
+        "True 3", "Error: cannot set number of interop threads after parallel work has started or "
+        "set_num_interop_threads called"]

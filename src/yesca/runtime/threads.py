@@ -14,6 +14,9 @@ from . import forks, layout
 # two operators, far shorter than anybody would notice as load.
 _SPIN_NANOSECONDS = 40_000
 
+# A larger number is believed, but not so many threads are started.
+_MOST_THREADS = 1024
+
 _wanted = None
 
 
@@ -28,23 +31,45 @@ def usable_cpus() -> int:
 def get_num_threads() -> int:
     """The number of threads that one operator may use, the calling one included.
 
-    The usable CPUs, unless YESCA_NUM_THREADS or OMP_NUM_THREADS say otherwise.
+    The usable CPUs; fewer where YESCA_NUM_THREADS, OMP_NUM_THREADS or MKL_NUM_THREADS say so.
+
+    >>> import yesca as torch
+    >>> torch.set_num_threads(2)
+    >>> torch.get_num_threads()
+    2
     """
     global _wanted
     if _wanted is None:
-        _wanted = settings.NUM_THREADS.get() or usable_cpus()
+        _wanted = min(settings.NUM_THREADS.get() or usable_cpus(), usable_cpus())
     return _wanted
 
 
-def set_num_threads(count: int) -> None:
-    """Let operators use `count` threads. Raises RuntimeError unless it is a positive int."""
-    global _wanted
+def checked_count(name: str, count: int) -> int:
+    """A number of threads, or the errors of the function called `name`."""
     if isinstance(count, bool) or not isinstance(count, int):
-        kind = type(count).__name__
-        raise RuntimeError(f"set_num_threads expects an int, but got {kind}")
+        raise RuntimeError(f"{name} expects an int, but got {type(count).__name__}")
     if count < 1:
-        raise RuntimeError(f"set_num_threads expects a positive integer, got {count}")
-    _wanted = count
+        raise RuntimeError(f"{name} expects a positive integer, got {count}")
+    if count >= 1 << 31:
+        raise ValueError(f"Overflow when unpacking long: {count} threads are more than 2**31 - 1")
+    return count
+
+
+def set_num_threads(count: int, /) -> None:
+    """Let operators use `count` threads, also more than there are CPUs.
+
+    It holds for the whole process. Results have the same bits for any number. Raises RuntimeError
+    unless `count` is a positive int.
+
+    >>> import yesca as torch
+    >>> torch.set_num_threads(2)
+    >>> torch.set_num_threads(0)
+    Traceback (most recent call last):
+        ...
+    RuntimeError: set_num_threads expects a positive integer, got 0
+    """
+    global _wanted
+    _wanted = checked_count("set_num_threads", count)
     if _the_pool is not None:
         _the_pool.configure()
 
@@ -73,7 +98,7 @@ class _Pool:
         count = get_num_threads()
         # With more threads than CPUs a watching worker would keep a working one waiting.
         spin = self._spin_turns() if 1 < count <= usable_cpus() else 0
-        self._set(count, spin)
+        self._set(min(count, _MOST_THREADS), spin)
 
     def _spin_turns(self) -> int:
         if self._turns is None:
