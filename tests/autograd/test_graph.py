@@ -82,3 +82,58 @@ def test_gradient_edges():
     assert grad(edge, x, torch.ones(2))[0].tolist() == [3.0, 3.0]
     with pytest.raises(RuntimeError, match="does not require gradients"):
         graph.get_gradient_edge(torch.ones(1))
+
+
+def test_versions_that_are_counted_by_hand():
+    x = torch.ones(2)
+    graph.increment_version(x)
+    graph.increment_version([x, x])
+    assert x._version == 3
+    y = torch.ones(2, requires_grad=True)
+    z = (y * y).sum()
+    graph.increment_version(y)
+    with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
+        z.backward()
+
+
+def test_writes_to_what_the_tape_keeps():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with graph.allow_mutation_on_saved_tensors() as context:
+        y = x.clone()
+        z = (y * y).sum()
+        y.sin_()
+        z.backward()
+        with pytest.raises(RuntimeError, match="contexts cannot be nested"), \
+                graph.allow_mutation_on_saved_tensors():
+            pass
+        later = (x * x).sum()
+    assert x.grad.tolist() == [2.0, 4.0] and not context.kept
+    with pytest.raises(AssertionError, match="Trying to backward outside of the 'allow_mutation"):
+        later.backward()
+
+
+def test_hooks_that_are_forbidden():
+    same = (lambda t: t, lambda t: t)
+    with graph.saved_tensors_hooks(*same), pytest.raises(RuntimeError, match="not here"), \
+            graph.disable_saved_tensors_hooks("not here"):
+        pass
+    with pytest.raises(AssertionError, match="Expected gradient function to be set"):
+        graph.register_multi_grad_hook([torch.ones(1)], print)
+
+
+def test_one_kept_tensor_by_itself():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * x
+    kept = y.grad_fn._raw_saved_self
+    assert kept.unpack() is x and y.grad_fn._saved_other is x
+    kept.register_hooks(lambda t: t * 1, lambda t: t * 10)
+    with pytest.raises(RuntimeError, match="hooks have already been set"):
+        kept.register_hooks(lambda t: t, lambda t: t)
+    y.sum().backward()
+    assert x.grad.tolist() == [11.0, 22.0]
+    with pytest.raises(RuntimeError, match="after it has been freed"):
+        kept.register_hooks(lambda t: t, lambda t: t)
+    with pytest.raises(AttributeError, match="_saved_nothing"):
+        _ = y.grad_fn._saved_nothing
+    with pytest.raises(TypeError, match="expected two callables, got int"):
+        (x * x).grad_fn._raw_saved_self.register_hooks(1, print)

@@ -8,6 +8,7 @@ from typing import Any
 _HOMES = {
     "calls": "backward grad",
     "function": "Function",
+    "handle": "SavedTensor",
     "gradcheck": "gradcheck gradgradcheck",
     "modes": "no_grad enable_grad set_grad_enabled inference_mode set_multithreading_enabled",
     "anomaly_mode": "detect_anomaly set_detect_anomaly",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..base.handles import RemovableHandle
 from ..core.tensor_base import TensorBase
+from ..dispatch import inplace
 from ..dispatch.call import OPERATORS
-from ..dispatch.state import pop_saving, push_saving
+from ..dispatch.state import STATE, pop_saving, push_saving
 from .function_node import HandleMethods
 from .handle import handle
 from .inplace import gradient_edge
@@ -90,7 +92,12 @@ _forbidden: list[str] = []
 
 @contextlib.contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Inside, entering `saved_tensors_hooks` raises an error with this message."""
+    """Inside, entering `saved_tensors_hooks` raises an error with this message.
+
+    So does entering this where such hooks are on already.
+    """
+    if STATE.saving:
+        raise RuntimeError(error_message)
     _forbidden.append(error_message)
     try:
         yield
@@ -138,7 +145,7 @@ def register_multi_grad_hook(tensors: Sequence[Any], fn: Callable[..., Any], *, 
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     for tensor in tensors:
         if not tensor.requires_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+            raise AssertionError("Expected gradient function to be set")
     hook = _all_hook(tensors, fn) if mode == "all" else _any_hook(fn)
     return _Handle([t.register_hook(hook(k)) for k, t in enumerate(tensors)])
 
@@ -183,11 +190,67 @@ def _any_hook(fn: Callable[..., Any]) -> Any:
     return hook
 
 
+def increment_version(tensor: Any) -> None:
+    """Count a write to a tensor (or to each of several) that the engine does not see.
+
+    Derivatives that have kept the tensor are then refused, as after any other write.
+
+    >>> import yesca as torch
+    >>> x = torch.ones(2)
+    >>> torch.autograd.graph.increment_version(x)
+    >>> x._version
+    1
+    """
+    for one in (tensor,) if isinstance(tensor, TensorBase) else tensor:
+        inplace.bump(one)
+
+
+class _AllowMutationOnSavedContext:
+    """What `allow_mutation_on_saved_tensors` gives; `clear()` drops the copies it holds."""
+
+    def __init__(self) -> None:
+        self.kept: dict[int, Any] = {}
+        self.open = True
+
+    def clear(self) -> None:
+        """Drop the copies: derivatives that need them fail from now on."""
+        self.kept.clear()
+
+
+_mutating: list[_AllowMutationOnSavedContext] = []
+
+
 @contextlib.contextmanager
-def allow_mutation_on_saved_tensors() -> Iterator[dict[str, Any]]:
-    """Inside, saved tensors may be written in place: the tape keeps copies of them."""
-    with saved_tensors_hooks(OPERATORS.clone, lambda tensor: tensor):
-        yield {}
+def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutationOnSavedContext]:
+    """Inside, saved tensors may be written in place: the tape keeps copies of them.
+
+    The pass backward belongs inside as well.
+    """
+    if _mutating:
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    context = _AllowMutationOnSavedContext()
+    numbers = itertools.count()
+
+    def pack(tensor: Any) -> int:
+        key = next(numbers)
+        context.kept[key] = OPERATORS.clone(tensor)
+        return key
+
+    def unpack(key: int) -> Any:
+        if not context.open:
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
+                "in which the graph was originally recorded.")
+        return context.kept[key]
+
+    with saved_tensors_hooks(pack, unpack):
+        _mutating.append(context)
+        try:
+            yield context
+        finally:
+            _mutating.pop()
+            context.open = False
+            context.clear()
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
@@ -197,5 +260,5 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
 __all__ = [
     "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks",
     "register_multi_grad_hook", "allow_mutation_on_saved_tensors", "Node", "GradientEdge",
-    "get_gradient_edge",
+    "get_gradient_edge", "increment_version", "set_warn_on_accumulate_grad_stream_mismatch",
 ]

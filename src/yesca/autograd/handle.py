@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
@@ -14,8 +15,8 @@ from ..runtime.plan import NUMBER
 from ..runtime.program import Ref
 from .function_node import FunctionNode, HandleMethods
 from .inplace import gradient_edge
-from .node import Node
-from .saved import FREED, restore
+from .node import Node, PackedNode
+from .saved import FREED, Packed, packed, restore
 
 _classes: dict[str, type] = {}
 
@@ -36,6 +37,8 @@ class GradFn(HandleMethods):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):
             return _saved(self.node, name.removeprefix("_saved_"))
+        if name.startswith("_raw_saved_"):
+            return SavedTensor(self.node, _kept_place(self.node, name.removeprefix("_raw_saved_")))
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __call__(self, *grads: Any) -> Any:
@@ -94,20 +97,60 @@ class LeafHandle(GradFn):
 LeafHandle.__name__ = LeafHandle.__qualname__ = "AccumulateGrad"
 
 
+class SavedTensor:
+    """`grad_fn._raw_saved_self`: the place in which a node keeps a tensor."""
+
+    __slots__ = ("node", "place")
+
+    def __init__(self, node: Any, place: int) -> None:
+        self.node, self.place = node, place
+
+    def unpack(self) -> Any:
+        """The tensor."""
+        if self.node._saved is None:
+            raise RuntimeError(FREED)
+        is_result, slot = self.node._plan.saves(self.node._mask)[self.place]
+        return restore(self.node, self.node._saved[self.place], is_result, slot, True)
+
+    def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]
+                       ) -> None:
+        """Keep what `pack_hook` makes of the tensor; `unpack_hook` gives it back."""
+        node = self.node
+        if not (callable(pack_hook) and callable(unpack_hook)):
+            raise TypeError("register_hooks(): incompatible function arguments: expected two "
+                            f"callables, got {type(pack_hook).__name__} and "
+                            f"{type(unpack_hook).__name__}")
+        if node._saved is None:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed. "
+                + FREED[FREED.index("Saved intermediate"):].replace("tensors after", "variables "
+                                                                    "after"))
+        if isinstance(node._saved[self.place], Packed):
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already "
+                               "been set. Hint: only one pair of hooks is allowed at a time.")
+        kept = list(node._saved)
+        kept[self.place] = packed(self.unpack(), pack_hook, unpack_hook)
+        node._saved, node.__class__ = tuple(kept), PackedNode
+
+
+def _kept_place(node: Any, name: str) -> int:
+    """Where a node keeps the tensor that it shows under this name."""
+    plan = node._plan
+    for k, (is_result, slot) in enumerate(plan.saves(node._mask) if plan is not None else ()):
+        shown = "result" if is_result else next(
+            q.name for q, v in zip(plan.record.schema.parameters, plan.values, strict=True)
+            if getattr(v, "slot", None) == slot)
+        if shown == name:
+            return k
+    raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{name}'")
+
+
 def _saved(node: Any, name: str) -> Any:
     """`grad_fn._saved_self`: what the node keeps of an argument or result."""
     plan = node._plan
-    if plan is None:
-        raise AttributeError(f"'{node.name()}' object has no attribute '_saved_{name}'")
-    names = [q.name for q in plan.record.schema.parameters]
-    for k, (is_result, slot) in enumerate(plan.saves(node._mask)):
-        shown = "result" if is_result else next(
-            n for n, v in zip(names, plan.values, strict=True)
-            if getattr(v, "slot", None) == slot)
-        if shown == name:
-            if node._saved is None:
-                raise RuntimeError(FREED)
-            return restore(node, node._saved[k], is_result, slot, True)
+    with contextlib.suppress(AttributeError):
+        return SavedTensor(node, _kept_place(node, name)).unpack()
+    names = [q.name for q in plan.record.schema.parameters] if plan is not None else []
     if name in names:
         value = plan.values[names.index(name)]
         if value is NUMBER:
@@ -143,4 +186,4 @@ def grad_fn_of(tensor: Any) -> Any:
     return None if isinstance(edge, TensorBase) else handle(edge)
 
 
-__all__ = ["GradFn", "Node", "grad_fn_of", "handle"]
+__all__ = ["GradFn", "Node", "SavedTensor", "grad_fn_of", "handle"]

@@ -42,7 +42,7 @@ def save(tensor: Any) -> Saved:
             "a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` "
             "instead of `torch.inference_mode()`.")
     if STATE.saving:
-        return _pack(tensor, *STATE.saving[-1])
+        return packed(tensor, *STATE.saving[-1])
     kept = Saved()
     kept.storage = tensor._storage
     kept.spec = tensor._spec
@@ -52,7 +52,8 @@ def save(tensor: Any) -> Saved:
     return kept
 
 
-def _pack(tensor: Any, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> Packed:
+def packed(tensor: Any, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> Packed:
+    """What the hooks make of a tensor."""
     kept = Packed()
     kept.unpack = unpack
     version = tensor._counter.value
@@ -65,7 +66,7 @@ def _pack(tensor: Any, pack: Callable[[Any], Any], unpack: Callable[[Any], Any])
     if tensor._counter.value != version:
         raise RuntimeError(
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input "
-            "to pack hook can not be modified by in-place operations as this can lead to "
+            "to pack hook cannot be modified by in-place operations as this can lead to "
             "unexpected side-effects. Please open an issue if you need to perform in-place "
             "operations on the input to a pack hook.")
     return kept
