@@ -81,3 +81,40 @@ def test_the_module_and_the_function_share_a_name():
     x = torch.ones(1, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(square, x)
     assert sys.modules["yesca.autograd.gradcheck"].gradcheck(square, x)
+
+
+def test_jacobians_by_tangents():
+    x, y = torch.tensor([0.3, 0.7]), torch.tensor([1.0, 2.0])
+
+    def pair(a, b):
+        return a * b, a.sum()
+
+    way = {"vectorize": True, "strategy": "forward-mode"}
+    forward, backward = (F.jacobian(pair, (x, y), **kw) for kw in (way, {}))
+    assert all(torch.equal(f, b) for fs, bs in zip(forward, backward) for f, b in zip(fs, bs))
+    second = F.hessian(lambda a: (a ** 3).sum(), x, vectorize=True,
+                       outer_jacobian_strategy="forward-mode")
+    assert torch.allclose(second, (6 * x).diag())
+
+
+@pytest.mark.parametrize(("options", "error", "message"), [
+    ({"strategy": "sideways"}, AssertionError, "Expected strategy to be either"),
+    ({"strategy": "forward-mode"}, NotImplementedError, "only implemented for `vectorize=True`"),
+    ({"strategy": "forward-mode", "vectorize": True, "create_graph": True}, NotImplementedError,
+     "are not supported together"),
+    ({"strict": True, "vectorize": True}, RuntimeError, "are not supported together"),
+    ({"strict": True}, RuntimeError, "Output 1 of the user-provided function is independent of i"),
+])
+def test_refused_ways(options, error, message):
+    with pytest.raises(error, match=message):
+        F.jacobian(lambda a, b: (a * b, a.sum()), (torch.ones(2), torch.ones(2)),
+                   **options)
+
+
+def test_refused_vectors():
+    x = torch.ones(2)
+    with pytest.raises(RuntimeError, match="The given v should contain a single Tensor"):
+        F.vjp(lambda a: a * 2, x, (x, x))
+    for product in (F.hvp, F.vhp):
+        with pytest.raises(RuntimeError, match="this would be violated by a linear function"):
+            product(lambda a: a.sum(), x, x, strict=True)

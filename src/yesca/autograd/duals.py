@@ -17,7 +17,7 @@ from typing import Any
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS, call, call_inplace, run
 from ..dispatch.levels import Level, off_tape
-from ..dispatch.state import STATE, pop_level, push_level, set_grad
+from ..dispatch.state import STATE, pop_level, push_level, set_grad, set_levels
 from ..operators.record import Record
 from .functional import forward_product
 from .inplace import placed
@@ -245,6 +245,25 @@ class DualLevel(Level):
         return True, made
 
 
+def along(function: Callable[..., Any], inputs: list[Any], vectors: list[Any]
+          ) -> tuple[Any, list[Any]]:
+    """What a function gives, and the tangents of its tensors, with vectors as the inputs'."""
+    level = DualLevel()
+    duals = [OPERATORS.alias(x) for x in inputs]
+    for dual, vector in zip(duals, vectors, strict=True):
+        level.attach(dual, vector)
+    push_level(level)
+    try:
+        made = function(*duals)
+    finally:
+        set_levels([one for one in STATE.levels if one is not level])
+    outputs = made if isinstance(made, (tuple, list)) else (made,)
+    found = [level.tangent(o) if isinstance(o, TensorBase) else None for o in outputs]
+    level.close()
+    return made, [OPERATORS.zeros_like(o) if t is None and isinstance(o, TensorBase) else t
+                  for o, t in zip(outputs, found, strict=True)]
+
+
 def _has_tangents(tensor: Any) -> bool:
     dtype = tensor._spec.dtype
     return bool(dtype.is_floating_point or dtype.is_complex)
@@ -277,4 +296,4 @@ def _replaced(record: Record, values: Values, own: dict[int, Any]) -> Values:
     return tuple(given)
 
 
-__all__ = ["DualLevel"]
+__all__ = ["DualLevel", "along"]

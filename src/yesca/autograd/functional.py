@@ -59,6 +59,8 @@ def _vector(v: Any, like: Tensors, many: bool, message: str, name: str) -> Tenso
         return (OPERATORS.ones_like(like[0]),)
     _, vectors = _as_tuple(v, "v", name)
     if len(vectors) != len(like):
+        if not many:
+            raise RuntimeError("The given v should contain a single Tensor.")
         raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got "
                            f"{len(vectors)}.")
     for k, (one, other) in enumerate(zip(vectors, like, strict=True)):
@@ -112,6 +114,9 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False,
         inputs: a tensor or a tuple of tensors.
         create_graph: make the result differentiable.
         strict: raise where an output does not depend on an input (else it is zero there).
+        vectorize: accepted; "forward-mode" needs it, `strict` forbids it.
+        strategy: "reverse-mode" (one pass backward for each element of the outputs) or
+            "forward-mode" (one run of the function for each element of the inputs).
 
     Returns a tensor of shape `output.shape + input.shape`; tuples of outputs or inputs give
     (tuples of) tuples.
@@ -121,29 +126,73 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False,
     tensor([[2., 0.],
             [0., 4.]])
     """
-    if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode". '
-                             f"Got: {strategy}")
+    _check_strategy(strategy, create_graph, strict, vectorize)
     with enable_grad():
         many_in, given = _as_tuple(inputs, "inputs", "jacobian")
+        if strategy == "forward-mode":
+            return _by_tangents(func, given, many_in)
         given = _prepared(given, create_graph)
         many_out, outputs = _as_tuple(func(*given), "outputs", "jacobian")
         _check_strict(outputs, strict)
         rows = []
-        for output in outputs:
-            columns = _rows(output, given, create_graph, strict)
+        for k, output in enumerate(outputs):
+            columns = _rows(output, given, create_graph, strict,
+                            f"Output {k} of the user-provided function is independent of input "
+                            "{k}. This is not allowed in strict mode.")
             rows.append(_shown(_settled(columns, create_graph), many_in))
     return _shown(tuple(rows), many_out)
 
 
-def _rows(output: Any, inputs: Tensors, create_graph: bool, strict: bool) -> Tensors:
+def _check_strategy(strategy: str, create_graph: bool, strict: bool, vectorize: bool) -> None:
+    name = "torch.autograd.functional.jacobian"
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your '
+            'function has more outputs than inputs, "forward-mode" tends to be more performant. '
+            'Otherwise, prefer to use "reverse-mode".')
+    if strategy == "forward-mode" and create_graph:
+        raise NotImplementedError(
+            f'{name}: `create_graph=True` and `strategy="forward-mode"` are not supported together '
+            '(yet). Please either set `create_graph=False` or `strategy="reverse-mode"`.')
+    if strict and vectorize:
+        raise RuntimeError(
+            f"{name}: `strict=True` and `vectorized=True` are not supported together. Please "
+            "either set `strict=False` or `vectorize=False`.")
+    if strategy == "forward-mode" and not vectorize:
+        raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse "
+                                  "Hessian isonly implemented for `vectorize=True`.")
+
+
+def _by_tangents(func: Callable[..., Any], inputs: Tensors, many_in: bool) -> Any:
+    """The Jacobian by forward mode: a column for each element of each input."""
+    from .duals import along
+
+    columns: list[list[Tensors]] = []
+    for k, x in enumerate(inputs):
+        columns.append([])
+        for j in range(x.numel()):
+            ways = [OPERATORS.zeros_like(y.detach()) for y in inputs]
+            OPERATORS.fill_(OPERATORS.select(OPERATORS.reshape(ways[k], (-1,)), 0, j), 1)
+            made, tangents = along(func, list(inputs), ways)
+            columns[k].append(tuple([t.detach() for t in tangents]))
+    many_out, outputs = _as_tuple(made, "outputs", "jacobian")
+    rows = []
+    for i, output in enumerate(outputs):
+        blocks = [OPERATORS.reshape(OPERATORS.stack([c[i] for c in own], -1),
+                                    (*output.shape, *x.shape))
+                  for own, x in zip(columns, inputs, strict=True)]
+        rows.append(_shown(tuple(blocks), many_in))
+    return _shown(tuple(rows), many_out)
+
+
+def _rows(output: Any, inputs: Tensors, create_graph: bool, strict: bool, message: str
+          ) -> Tensors:
     """Per input: the Jacobian of one output."""
     columns: list[list[Any]] = [[] for _ in inputs]
     flat = OPERATORS.reshape(output, (-1,))
     for j in range(output.numel()):
         found = _gradients((OPERATORS.select(flat, 0, j),), inputs, None, create_graph)
-        for column, one in zip(columns, _filled(found, inputs, strict, _INDEPENDENT),
-                               strict=True):
+        for column, one in zip(columns, _filled(found, inputs, strict, message), strict=True):
             column.append(one)
     return tuple([
         OPERATORS.reshape(OPERATORS.stack(column), (*output.shape, *x.shape)) if column
@@ -157,7 +206,11 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False,
     """The Hessian of a function with one result of a single element.
 
     Returns a tensor of shape `input.shape + input.shape`, or a tuple of tuples of them.
+    `outer_jacobian_strategy`: how the gradient is differentiated, as for `jacobian`.
     """
+    if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(
+            'Expected strategy to be either "forward-mode" or "reverse-mode".')
     many, given = _as_tuple(inputs, "inputs", "hessian")
 
     def slope(*values: Any) -> Tensors:
@@ -170,7 +223,7 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False,
             found = _gradients((output,), values, None, True)
             return _filled(found, values, strict, _INDEPENDENT)
 
-    made = jacobian(slope, given, create_graph, strict)
+    made = jacobian(slope, given, create_graph, strict, vectorize, outer_jacobian_strategy)
     return made if many else made[0][0]
 
 
@@ -221,7 +274,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def forward_product(outputs: Tensors, inputs: Tensors, vectors: Tensors, create_graph: bool,
-                    strict: bool = False) -> Tensors:
+                    strict: bool = False, message: str = "") -> Tensors:
     """The Jacobian of outputs on the tape times vectors of the inputs' shapes."""
     # Slopes are linear in the dummies, so any values do; ones lie off the kinks of formulas.
     dummies = tuple([placed(OPERATORS.ones_like(o)) for o in outputs])
@@ -233,9 +286,9 @@ def forward_product(outputs: Tensors, inputs: Tensors, vectors: Tensors, create_
     else:
         found = _gradients(tuple([s for s, _ in pairs]), dummies,
                            tuple([t for _, t in pairs]), create_graph)
-    return _filled(found, outputs, strict,
-                   "Output {k} of the user-provided function is independent of the inputs. This "
-                   "is not allowed in strict mode.")
+    return _filled(found, outputs, strict, message or (
+        "Output {k} of the user-provided function is independent of the inputs. This is not "
+        "allowed in strict mode."))
 
 
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
@@ -249,11 +302,15 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         _scalar(output, "vhp")
         _check_strict((output,), strict)
         slopes = _filled(_gradients((output,), given, None, True), given, strict, _INDEPENDENT)
-        found = _filled(_gradients(slopes, given, vectors, create_graph), given, strict,
-                        _INDEPENDENT)
+        found = _filled(_gradients(slopes, given, vectors, create_graph), given, strict, _LINEAR)
     return (_settled((output,), create_graph)[0], _shown(_settled(found, create_graph), many))
 
 
+_LINEAR = ("While computing the hessian, found that the jacobian of the user-provided function "
+           "with respect to input {k} is independent of the input. This is not allowed in strict "
+           "mode. You should ensure that your function is twice differentiable and that the "
+           "jacobian depends on the inputs (this would be violated by a linear function for "
+           "example).")
 _HESSIAN_VECTOR = ("The vector v can only be None if the input to the user-provided function is a "
                    "single Tensor with a single element.")
 
@@ -269,7 +326,7 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         _scalar(output, "hvp")
         _check_strict((output,), strict)
         slopes = _filled(_gradients((output,), given, None, True), given, strict, _INDEPENDENT)
-        found = forward_product(slopes, given, vectors, create_graph, strict)
+        found = forward_product(slopes, given, vectors, create_graph, strict, _LINEAR)
     return (_settled((output,), create_graph)[0], _shown(_settled(found, create_graph), many))
 
 

@@ -14,13 +14,13 @@ from typing import Any
 
 from .._tensor import Tensor
 from ..autograd import calls, functional
-from ..autograd.duals import DualLevel
+from ..autograd.duals import along
 from ..autograd.inplace import gradient_edge
 from ..autograd.modes import enable_grad
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS as ops
 from ..dispatch.levels import off_tape
-from ..dispatch.state import STATE, push_level, set_levels
+from ..dispatch.state import STATE, set_levels
 from ..utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from ._batched import active_levels, fully_lowered, raised
 
@@ -358,22 +358,19 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 def _along(func: Callable[..., Any], leaves: list[Any], vectors: list[Any], structure: Any,
            has_aux: bool) -> Any:
     """`jvp` outside all batches: on a level of forward mode."""
-    level = DualLevel()
-    duals = [ops.alias(x) for x in leaves]
-    for dual, vector in zip(duals, vectors, strict=True):
-        level.attach(dual, vector)
-    push_level(level)
-    try:
-        output, aux = _with_aux(func(*tree_unflatten(duals, structure)), has_aux,
+    kept: list[Any] = []
+
+    def flat(*duals: Any) -> Any:
+        output, aux = _with_aux(func(*tree_unflatten(list(duals), structure)), has_aux,
                                 "jvp(f, primals, tangents)")
         outputs, shape = _tensors_only(
             output, "jvp(f, primals, tangents): Expected f(*primals) to return only tensors")
-    finally:
-        set_levels([one for one in STATE.levels if one is not level])
-    found = [level.tangent(o) for o in outputs]
-    found = [ops.zeros_like(o) if t is None else t for o, t in zip(outputs, found, strict=True)]
-    level.close()
-    made = (tree_unflatten(outputs, shape), tree_unflatten(found, shape))
+        kept[:] = [shape, aux]
+        return tuple(outputs)
+
+    outputs, found = along(flat, leaves, vectors)
+    shape, aux = kept
+    made = (tree_unflatten(list(outputs), shape), tree_unflatten(found, shape))
     return (*made, aux) if has_aux else made
 
 
