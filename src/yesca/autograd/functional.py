@@ -7,6 +7,7 @@ from typing import Any
 
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS
+from ..dispatch.levels import off_tape
 from .calls import grad
 from .inplace import placed
 from .modes import enable_grad
@@ -215,6 +216,8 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False,
 
     def slope(*values: Any) -> Tensors:
         with enable_grad():
+            values = tuple([v if v.requires_grad else off_tape(v).requires_grad_()
+                            for v in values])
             if strict:
                 values = tuple([OPERATORS.alias(v) for v in values])
             output = func(*values)
