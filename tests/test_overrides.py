@@ -122,3 +122,39 @@ def test_modes():
     with Twice(), Twice():
         four = torch.sin(x)
     assert four.item() == pytest.approx(4 * torch.sin(x).item())
+
+
+class Noted(torch.Tensor):
+    seen: list = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.seen.append(torch.overrides.resolve_name(func))
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+@pytest.mark.parametrize(("use", "name"), [
+    (lambda x: x.shape, "torch.Tensor.shape.__get__"),
+    (lambda x: x.grad, "torch.Tensor.grad.__get__"),
+    (lambda x: x.requires_grad, "torch.Tensor.requires_grad.__get__"),
+    (lambda x: x.T, "torch.Tensor.T.__get__"),
+    (lambda x: setattr(x, "grad", None), "torch.Tensor.grad.__set__"),
+    (lambda x: setattr(x, "data", torch.zeros(2, 3)), "torch.Tensor.data.__set__"),
+    (lambda x: x.requires_grad_(), "torch.Tensor.requires_grad_"),
+    (lambda x: x.untyped_storage(), "torch.Tensor.untyped_storage"),
+    (lambda x: len(x), "torch.Tensor.__len__"), (repr, "torch.Tensor.__repr__")])
+def test_attributes_are_functions_too(use, name):
+    x = torch.ones(2, 3).as_subclass(Noted)
+    Noted.seen.clear()
+    use(x)
+    assert Noted.seen == [name]
+
+
+def test_what_attributes_give():
+    x = torch.ones(2, 3).as_subclass(Noted)
+    x.note = "mine"
+    assert x.note == "mine" and x.shape == (2, 3)
+    assert type(x.data) is Noted and type(x.T) is Noted
+    x.grad = torch.zeros(2, 3)
+    assert type(x.grad) is torch.Tensor  # as PyTorch: gradients stay plain
+    assert torch.Tensor.grad.__get__ in torch.overrides.get_default_nowrap_functions()

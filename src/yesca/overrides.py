@@ -154,4 +154,9 @@ def resolve_name(func: Callable[..., Any]) -> str | None:
     name = getattr(func, "__name__", None)
     if name is None:
         return None
+    if name in ("__get__", "__set__"):
+        from ._tensor import Tensor
+
+        found = [n for n, own in vars(Tensor).items() if own is func.__self__]  # type: ignore
+        return f"torch.Tensor.{found[0]}.{name}" if found else None
     return f"torch.Tensor.{name}" if is_tensor_method_or_property(func) else f"torch.{name}"

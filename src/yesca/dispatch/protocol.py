@@ -119,7 +119,7 @@ def default(cls: type, func: Callable[..., Any], types: Iterable[type],
         return NotImplemented
     with DisableSubclasses():
         made = func(*args, **(kwargs or {}))
-    return made if func in no_wrap() else converted(made, cls)
+    return made if func in _no_wrap else converted(made, cls)
 
 
 def converted(made: Any, cls: Any) -> Any:
@@ -132,10 +132,12 @@ def converted(made: Any, cls: Any) -> Any:
     return made
 
 
-@functools.cache
+_no_wrap: set[Any] = set()
+
+
 def no_wrap() -> frozenset[Any]:
     """Functions whose results stay plain."""
-    return frozenset()
+    return frozenset(_no_wrap)
 
 
 _OPERATORS = [
@@ -145,23 +147,22 @@ _OPERATORS = [
 _PYTHON = [
     *(f"__{prefix}{name}__" for name in _OPERATORS for prefix in ("", "r", "i")),
     "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__neg__", "__pos__", "__abs__",
-    "__invert__", "__getitem__", "__setitem__", "__contains__", "__deepcopy__",
+    "__invert__", "__getitem__", "__setitem__", "__contains__", "__deepcopy__", "__len__",
+    "__bool__", "__float__", "__int__", "__index__", "__complex__", "__repr__", "__format__",
 ]
 #: Python operators that PyTorch hands on under the method's name.
 _RENAMED = {f"__{p}{n}__": f"{m}{'_' if p else ''}" for n, m in (
     ("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"), ("matmul", "matmul"))
     for p in ("", "i")} | {"__radd__": "add", "__rmul__": "mul"} | {
     f"__{n}__": n for n in ("eq", "ne", "lt", "le", "gt", "ge", "neg")}
-_PLAIN_NAMES = frozenset((
-    "as_subclass", "requires_grad_", "backward", "register_hook", "retain_grad",
-    "register_post_accumulate_grad_hook", "storage", "untyped_storage"))
-_OWN = frozenset(("data", "T", "mT", "H", "mH"))
+_PLAIN_NAMES = frozenset(("as_subclass",))
 
 
 def adopt(cls: Any, tensor: Any) -> None:
     """Give a new subclass of Tensor what hands its methods to the protocol."""
     if _kind(cls) != YES:
         return
+    _no_wrap.update((tensor.grad.__get__, tensor._base.__get__))
     for name in _PYTHON:
         plain = getattr(tensor, name, None)
         if plain is not None and getattr(cls, name, None) is plain:
@@ -170,6 +171,8 @@ def adopt(cls: Any, tensor: Any) -> None:
         cls.__iter__ = lambda self: iter(self.unbind()) if self.dim() else tensor.__iter__(self)
     if cls.__getattribute__ is object.__getattribute__:
         cls.__getattribute__ = _lookup(tensor)
+    if cls.__setattr__ is object.__setattr__:
+        cls.__setattr__ = _assignment(tensor)
 
 
 def _operator(tensor: Any, name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -185,24 +188,45 @@ def _operator(tensor: Any, name: str, plain: Callable[..., Any]) -> Callable[...
 
 
 def _lookup(tensor: Any) -> Callable[[Any, str], Any]:
-    """Attribute access of participating subclasses: Tensor's methods go to the protocol."""
+    """Attribute access of participating subclasses: Tensor's methods go to the protocol, and
+    its properties as `Tensor.shape.__get__`."""
     plain_get = object.__getattribute__
 
     def lookup(self: Any, name: str) -> Any:
-        value = plain_get(self, name)
         if name[0] == "_" or not STATE.subclasses:
+            return plain_get(self, name)
+        own = tensor.__dict__.get(name)
+        if type(own) is property and _owner(type(self), name) is tensor:
+            return offer(own.__get__, [self], (self,), {})
+        value = plain_get(self, name)
+        if own is None or name in _PLAIN_NAMES or not callable(value) \
+                or _owner(type(self), name) is not tensor:
             return value
-        if name not in tensor.__dict__ or name in _PLAIN_NAMES:
-            return value
-        func = getattr(tensor, name)
-        owner = next(c for c in type(self).__mro__ if name in c.__dict__)
-        if owner is not tensor:
-            return value
-        if callable(value):
-            return functools.partial(_method, func, self)
-        return converted(value, type(self)) if name in _OWN else value
+        return functools.partial(_method, getattr(tensor, name), self)
 
     return lookup
+
+
+def _assignment(tensor: Any) -> Callable[[Any, str, Any], None]:
+    """What sets attributes of participating subclasses: `Tensor.grad.__set__` for properties."""
+    plain_set = object.__setattr__
+
+    def assign(self: Any, name: str, value: Any) -> None:
+        if name[0] == "_" or not STATE.subclasses:
+            plain_set(self, name, value)
+            return
+        own = tensor.__dict__.get(name)
+        if type(own) is property and _owner(type(self), name) is tensor:
+            offer(own.__set__, [self], (self, value), {})
+        else:
+            plain_set(self, name, value)
+
+    return assign
+
+
+def _owner(cls: type, name: str) -> Any:
+    """The class whose attribute is found under this name."""
+    return next((c for c in cls.__mro__ if name in c.__dict__), None)
 
 
 def _method(func: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> Any:
