@@ -8,6 +8,7 @@ from yesca.base import settings
 from yesca.core.devices import CPU
 from yesca.core.dtypes import float32
 from yesca.core.spec import spec
+from yesca.loops import ir
 from yesca.loops.cost import Cost
 from yesca.loops.verify import InvalidStage
 from yesca.nn import functional as F
@@ -61,6 +62,13 @@ def test_a_stage_does_not_read_where_it_writes_elsewhere(made, beyond):
     copy(p, turned, kept.seen(((3, 4), (4, 1), 0)))
     with pytest.raises(InvalidStage, match="a barrier is missing"):
         p.finish()
+
+
+def test_memory_of_no_bytes_needs_no_writing(made):
+    p, x = made
+    none, out = p.temporary((3, 0), float32), p.result(x.spec)
+    p.rows(lambda v: ir.fold("sum", v), [none], [out.seen(((3,), (4,), 0)).as_rows()], (3,), 0)
+    assert len(p.finish().launches) == 1
 
 
 def test_interleaved_and_adjacent_memory_is_apart(made):

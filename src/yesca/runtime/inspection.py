@@ -77,8 +77,11 @@ def _operands(launch: Any, stage: Stage) -> Iterator[list[_Operand]]:
 def verify_order(plan: Any) -> None:
     """Raise InvalidStage unless every stage finds what it reads written by an earlier one."""
     written = set(range(plan.operands))
+    results = 1 if plan.inplace else len(plan.results)
     if plan.inplace:
         written.add(plan.operands)  # the result is operand 0
+    made = [1] * results + list(plan.temporaries)
+    written |= {plan.operands + k for k, nbytes in enumerate(made) if not nbytes}  # nobody can
     for launch, stage in zip(plan.launches, plan.stages, strict=True):
         if not isinstance(stage, Stage):
             written |= {slot for _, slot, _ in launch.pointers}
