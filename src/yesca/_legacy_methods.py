@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .base.frames import warn
 from .core.devices import CPU
 from .core.dtypes import DType
 from .core.storage import UntypedStorage
@@ -78,7 +78,7 @@ def _new(self: Any, *args: Any, size: Any = None, device: Any = None) -> Any:
 
 def _resize(self: Any, *sizes: Any) -> Any:
     """`reshape` under a name that PyTorch has given up."""
-    warnings.warn("non-inplace resize is deprecated", stacklevel=2)
+    warn("non-inplace resize is deprecated")
     shape = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
     wanted = 1
     for n in shape:

@@ -7,11 +7,11 @@ checkpoints call them by those names (`_global_names.py` maps the modules).
 from __future__ import annotations
 
 import copyreg
-import warnings
 from collections import OrderedDict
 from functools import cache
 from typing import Any
 
+from .base.frames import warn
 from . import _storage_access as access
 
 _EMPTY = object()
@@ -168,10 +168,9 @@ def _reduce_data(tensor: Any) -> tuple[Any, tuple[Any, ...]]:
 def _warn_of_hooks(tensor: Any) -> None:
     for hook in access.gradient_hooks(tensor):
         if not getattr(hook, "__torch_serialize_ignore__", False):
-            warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is "
-                          "expected, you can decorate the function with "
-                          "@torch.utils.hooks.unserializable_hook to suppress this warning",
-                          stacklevel=4)
+            warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is "
+                 "expected, you can decorate the function with "
+                 "@torch.utils.hooks.unserializable_hook to suppress this warning")
 
 
 def _tensor_class() -> Any:

@@ -258,13 +258,13 @@ class Tensor(TensorBase, metaclass=TensorMeta):
     @property
     def grad(self) -> Tensor | None:
         if self._grad is None and self._node is not None and not self.retains_grad:
-            import warnings
+            from .base.frames import warn
 
-            warnings.warn(
+            warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
                 ".grad attribute won't be populated during autograd.backward(). If you indeed "
                 "want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() "
-                "on the non-leaf Tensor.", stacklevel=2)
+                "on the non-leaf Tensor.")
         return self._grad
 
     @grad.setter

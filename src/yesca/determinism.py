@@ -6,7 +6,8 @@ nothing here; it is kept so that programs which set and ask for it go on.
 
 from __future__ import annotations
 
-import warnings
+from .base.frames import warn
+
 
 __all__ = [
     "use_deterministic_algorithms", "are_deterministic_algorithms_enabled",
@@ -72,7 +73,7 @@ def set_float32_matmul_precision(precision: str) -> None:
     """`highest`, `high` or `medium`; products of float32 are computed in float32 in any case."""
     global _precision
     if precision not in _PRECISIONS:
-        warnings.warn(
+        warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current "
             "setFloat32MatmulPrecision call has no effect."
         )

@@ -8,12 +8,12 @@ from __future__ import annotations
 import io
 import os
 import pickle
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
+from .base.frames import warn
 from ._checkpoint import allowed_globals, restricted
 from ._checkpoint.legacy import load_legacy
 from ._checkpoint.loading import load_archive
@@ -127,7 +127,7 @@ def load(f: FileLike, map_location: Any = None, pickle_module: Any = None, *,
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if weights_only and pickle_load_args:
-        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
+        warn("pickle_load_args only works if `weights_only=False`.")
     reader = restricted if weights_only else (pickle_module or pickle)
     options = {"encoding": "utf-8", **pickle_load_args}
     mapping = config.load.mmap if mmap is None else mmap
@@ -155,9 +155,9 @@ def _settled(weights_only: bool | None, pickle_module: Any) -> bool:
     if force:
         return True
     if weights_only is None and forbid:
-        warnings.warn("Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the "
-                      "`weights_only` argument was not explicitly passed to `torch.load`, forcing "
-                      "weights_only=False.", UserWarning, stacklevel=3)
+        warn("Environment variable TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD detected, since the "
+             "`weights_only` argument was not explicitly passed to `torch.load`, forcing "
+             "weights_only=False.", UserWarning)
         return False
     return pickle_module is None if weights_only is None else weights_only
 

@@ -7,9 +7,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
+from .base.frames import warn
 from .base.naming import lives_in, public_module
 from .core import dtypes
 from .core.devices import Device
@@ -72,10 +72,9 @@ BY_NAME = {name: kind for name, kind in globals().items() if isinstance(kind, te
 
 def set_default_tensor_type(t: tensortype | str, /) -> None:
     """Set the default dtype by a tensor type or its name, such as `"torch.DoubleTensor"`."""
-    warnings.warn(
+    warn(
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
         "torch.set_default_dtype() and torch.set_default_device() as alternatives.",
-        stacklevel=2,
     )
     if isinstance(t, str):
         kind: object = BY_NAME.get(t.rpartition(".")[2])

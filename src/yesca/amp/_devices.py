@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from typing import Any
 
+from ..base.frames import warn
 from ..core.devices import Device
 from ..core.dtypes import DType, bfloat16, float16
 from ..dispatch.autocast import CACHE
@@ -122,8 +122,8 @@ def autocast_decrement_nesting() -> int:
 # ---- former names ----------------------------------------------------------------------------
 
 def _former(old: str, new: str) -> None:
-    warnings.warn(f"torch.{old} is deprecated. Please use torch.{new} instead.",
-                  DeprecationWarning, stacklevel=3)
+    warn(f"torch.{old} is deprecated. Please use torch.{new} instead.",
+         DeprecationWarning)
 
 
 def is_autocast_cpu_enabled() -> bool:

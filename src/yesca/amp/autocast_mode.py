@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ..base.frames import warn
 from .._tensor import Tensor
 from ..base.naming import lives_in
 from ..core.dtypes import DType, bfloat16, float16, float64
@@ -89,7 +89,7 @@ class autocast:
             problem = (f"In {name} autocast, but the target dtype is not supported. Disabling "
                        f"autocast.\n{name} Autocast only supports dtypes of "
                        f"{', '.join(map(str, supported))} currently.")
-        warnings.warn(problem, stacklevel=4 if type(self) is not autocast else 3)
+        warn(problem)
         return False
 
     def __enter__(self) -> autocast:

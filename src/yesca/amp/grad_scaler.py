@@ -9,12 +9,12 @@ Training, 2018).
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
+from ..base.frames import warn
 from .. import functional as ops
 from .._tensor import Tensor
 from ..autograd.modes import no_grad
@@ -68,8 +68,8 @@ class GradScaler:
         self._device = device
         self._enabled = enabled
         if device == "cuda" and enabled:
-            warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  "
-                          "Disabling.", stacklevel=2 if type(self) is GradScaler else 3)
+            warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  "
+                 "Disabling.")
             self._enabled = False
         if not self._enabled:
             return
@@ -217,11 +217,11 @@ class GradScaler:
                          kwargs: dict[str, Any]) -> Any:
         """The step of an optimizer that reads `grad_scale` and `found_inf` itself."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
-            warnings.warn(
+            warn(
                 "GradScaler is going to stop passing itself as a keyword argument to the passed "
                 "optimizer. In the near future GradScaler registers `grad_scale: Tensor` and "
                 "`found_inf: Tensor` to the passed optimizer and let the optimizer use them "
-                "directly.", FutureWarning, stacklevel=3)
+                "directly.", FutureWarning)
             return optimizer.step(*args, **kwargs, grad_scaler=self)
         if state["stage"] is OptState.READY:
             self._check_inf_per_device(optimizer)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import traceback
-import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
+from ..base.frames import OWN, warn
 from ..dispatch.call import OPERATORS
 from ..dispatch.state import STATE, set_anomaly
 
-_PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 class detect_anomaly:  # noqa: N801 - PyTorch's name
@@ -24,8 +22,8 @@ class detect_anomaly:  # noqa: N801 - PyTorch's name
         self.prev = STATE.anomaly
         self.prev_check_nan = STATE.check_nan
         self.check_nan = check_nan
-        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and "
-                      "should only be enabled for debugging.", stacklevel=2)
+        warn("Anomaly Detection has been enabled. This mode will increase the runtime and "
+             "should only be enabled for debugging.")
 
     def __enter__(self) -> None:
         set_anomaly(True, self.check_nan)
@@ -62,7 +60,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 def remember(node: Any) -> None:
     """Keep the lines of Python that made a node, and the node in whose derivative it was made."""
     frames = [f for f in traceback.extract_stack()
-              if not f.filename.startswith((_PACKAGE, "<schema", "<derivative"))]
+              if not f.filename.startswith(OWN)]
     node.extra.trace = (traceback.format_list(frames), STATE.evaluating)
 
 
@@ -91,17 +89,15 @@ def _check_nan(node: Any, made: Sequence[Any]) -> None:
 def _explain(node: Any) -> None:
     trace = node._extra.trace if node._extra is not None else None
     if trace is None:
-        warnings.warn(f"Error detected in {node.name()}. No forward pass information available. "
-                      "Enable detect anomaly during forward pass for more information.",
-                      stacklevel=7)
+        warn(f"Error detected in {node.name()}. No forward pass information available. "
+             "Enable detect anomaly during forward pass for more information.")
         return
     lines, parent = trace
-    warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the "
-                  f"error:\n{''.join(lines)}", stacklevel=7)
+    warn(f"Error detected in {node.name()}. Traceback of forward call that caused the "
+         f"error:\n{''.join(lines)}")
     while parent is not None:
         trace = parent._extra.trace if parent._extra is not None else None
         lines, above = trace if trace is not None else ([], None)
-        warnings.warn(f"\n\nPrevious calculation was induced by {parent.name()}. Traceback of "
-                      f"forward call that induced the previous calculation:\n{''.join(lines)}",
-                      stacklevel=7)
+        warn(f"\n\nPrevious calculation was induced by {parent.name()}. Traceback of "
+             f"forward call that induced the previous calculation:\n{''.join(lines)}")
         parent = above

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from ..base.frames import warn
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS
 from ..dispatch.levels import off_tape
@@ -91,8 +91,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
         inputs: accumulate into these tensors only.
     """
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning,
-                      stacklevel=2)
+        warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         grad_tensors = grad_variables if grad_tensors is None else grad_tensors
     wanted = None if inputs is None else _listed(inputs)
     if wanted is not None and not wanted:
@@ -104,12 +103,12 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     retain = create_graph if retain_graph is None else retain_graph
     if create_graph and not _warned:
         _warned.append(True)
-        warnings.warn(
+        warn(
             "Using backward() with create_graph=True will create a reference cycle between the "
             "parameter and its gradient which can cause a memory leak. We recommend using "
             "autograd.grad when creating the graph to avoid this. If you have to use this "
             "function, make sure to reset the .grad fields of your parameters to None after use "
-            "to break the cycle and avoid the leak.", stacklevel=3)
+            "to break the cycle and avoid the leak.")
     targets = None if wanted is None else _targets(wanted, accumulate=True)
     Run(retain, create_graph, targets, True).start([edge_of(r) for r in roots], grads)
 
@@ -143,9 +142,9 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         raise ValueError("Expected allow_unused to be True or not passed when "
                          "materialize_grads=True, but got: allow_unused=False.")
     if not only_inputs:
-        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). "
-                      "To accumulate gradient for other parts of the graph, please use "
-                      "torch.autograd.backward.", FutureWarning, stacklevel=2)
+        warn("only_inputs argument is deprecated and is ignored now (defaults to True). "
+             "To accumulate gradient for other parts of the graph, please use "
+             "torch.autograd.backward.", FutureWarning)
     roots, wanted = _listed(outputs), _listed(inputs)
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")

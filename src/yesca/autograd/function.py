@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..base.frames import warn
 from ..core.tensor_base import TensorBase
 from ..dispatch import observing
 from ..dispatch.call import OPERATORS
@@ -124,8 +124,8 @@ def _check_dirty(node: FunctionNode, output: Any, given: int | None, count: int)
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place "
                            "operation.")
     if given is None:
-        warnings.warn("Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not "
-                      "an input, there is no need to pass it to mark_dirty().", stacklevel=5)
+        warn("Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not "
+             "an input, there is no need to pass it to mark_dirty().")
     if count > 1 and output._extra is not None and output._extra.base is not None:
         raise RuntimeError("Functions which modify views in-place must return a single Variable")
 
@@ -170,11 +170,10 @@ class Function(metaclass=FunctionMeta):
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(
+        warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all "
             "static, so you should invoke them on the class itself. Instantiating an autograd "
-            "function will raise an error in a future version of PyTorch.", DeprecationWarning,
-            stacklevel=2)
+            "function will raise an error in a future version of PyTorch.", DeprecationWarning)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
@@ -302,8 +301,8 @@ def _barred(tensor: Any, sources: list[Any]) -> Any:
 
 def traceable(fn_cls: Any) -> Any:
     """Deprecated; gives the class back."""
-    warnings.warn("torch.autograd.function.traceable is deprecated and will be removed in a "
-                  "future PyTorch release.", FutureWarning, stacklevel=2)
+    warn("torch.autograd.function.traceable is deprecated and will be removed in a "
+         "future PyTorch release.", FutureWarning)
     return fn_cls
 
 

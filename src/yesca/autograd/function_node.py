@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from ..base.frames import warn
 from ..base.handles import register
 from ..core.spec import Spec
 from ..core.tensor_base import TensorBase
@@ -137,8 +137,7 @@ class FunctionNode(FunctionCtx, HandleMethods, OwnNode):
     @property
     def saved_variables(self) -> tuple[Any, ...]:
         """The old name of `saved_tensors`."""
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning,
-                      stacklevel=2)
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
     def _open(self, kind: str, kept: Any, port: int) -> Any:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import types
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..base.frames import warn
 from ..dispatch.call import OPERATORS
 from . import jacobians
 from .calls import edge_of, grad
@@ -233,9 +233,9 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
             continue
         found = True
         if x._spec.dtype.name not in ("float64", "complex128"):
-            warnings.warn(f"Input #{k} requires gradient and is not a double precision floating "
-                          "point or complex. This check will likely fail if all the inputs are "
-                          "not of double precision floating point or complex. ", stacklevel=5)
+            warn(f"Input #{k} requires gradient and is not a double precision floating "
+                 "point or complex. This check will likely fail if all the inputs are "
+                 "not of double precision floating point or complex. ")
         if x._spec.numel and any(s == 0 and n > 1
                                  for s, n in zip(x._spec.strides, x._spec.shape, strict=True)):
             raise RuntimeError(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from ..base.frames import warn
 from ..amp import GradScaler as _GradScaler
 from ..amp import autocast as _autocast
 from ..base.naming import lives_in
@@ -13,11 +13,10 @@ __all__ = ["autocast", "GradScaler"]
 
 
 def _deprecated(old: str, new: str) -> None:
-    warnings.warn(
+    warn(
         f"`torch.cuda.amp.{old}(args...)` is deprecated. "
         f"Please use `torch.amp.{new}('cuda', args...)` instead.",
         FutureWarning,
-        stacklevel=3,
     )
 
 

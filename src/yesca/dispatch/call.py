@@ -7,10 +7,10 @@ whatever it does not know ends up here.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..base.frames import warn
 from ..core import registry
 from ..core.devices import CPU, META
 from ..core.dtypes import SCALAR_NAMES, DType, bool_, get_default_dtype
@@ -279,8 +279,7 @@ def _warn_of_lost_parts(source: Spec, made: Spec) -> None:
     if source.dtype.is_complex and not made.dtype.is_complex and made.dtype is not bool_ \
             and not _warned and STATE.run is None:
         _warned.append(True)
-        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning,
-                      stacklevel=4)
+        warn("Casting complex values to real discards the imaginary part", UserWarning)
 
 
 def _plain(value: Any) -> Any:

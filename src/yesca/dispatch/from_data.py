@@ -21,12 +21,12 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None,
            requires_grad: bool = False, pin_memory: bool = False) -> Any:
     """A tensor with a copy of the data: numbers, nested sequences, arrays, tensors."""
     if isinstance(data, TensorBase):
-        import warnings
+        from ..base.frames import warn
 
-        warnings.warn(
+        warn(
             "To copy construct from a tensor, it is recommended to use "
             "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
-            "rather than torch.tensor(sourceTensor).", stacklevel=2)
+            "rather than torch.tensor(sourceTensor).")
     return finished(from_data(data, dtype, device, copy=True), requires_grad)
 
 
@@ -196,11 +196,11 @@ def from_numpy(ndarray: Any) -> Any:
         raise ValueError("given numpy array strides not a multiple of the element byte size. "
                          "Copy the numpy array to reallocate the memory.")
     if not ndarray.flags.writeable:
-        import warnings
+        from ..base.frames import warn
 
-        warnings.warn("The given NumPy array is not writable, and PyTorch does not support "
-                      "non-writable tensors. Writing to the tensor is undefined; copy the array "
-                      "first to be safe.", UserWarning, stacklevel=3)
+        warn("The given NumPy array is not writable, and PyTorch does not support "
+             "non-writable tensors. Writing to the tensor is undefined; copy the array "
+             "first to be safe.", UserWarning)
     size = dtype.itemsize
     strides = tuple([s // size for s in ndarray.strides])
     made = spec(dtype, ndarray.shape, strides)
@@ -233,10 +233,10 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0,
                          f"({offset} bytes) must not be greater than actual buffer length "
                          f"({view.nbytes} bytes)")
     if view.readonly:
-        import warnings
+        from ..base.frames import warn
 
-        warnings.warn("The given buffer is not writable, and PyTorch does not support "
-                      "non-writable tensors.", UserWarning, stacklevel=2)
+        warn("The given buffer is not writable, and PyTorch does not support "
+             "non-writable tensors.", UserWarning)
     storage = UntypedStorage._from_buffer(view[offset:offset + count * size])
     made = registry.wrap(storage, spec(dtype, (count,)), 0)
     return finished(made, requires_grad)

@@ -237,15 +237,15 @@ def _deliver(name: str, target: Any, result: Any) -> None:
             f"{SCALAR_NAMES[wanted.dtype]}")
     if tuple(source.shape) != tuple(wanted.shape):
         if wanted.numel:
-            import warnings
+            from ..base.frames import warn
 
-            warnings.warn(
+            warn(
                 f"An output with one or more elements was resized since it had shape "
                 f"{list(wanted.shape)}, which does not match the required output shape "
                 f"{list(source.shape)}. This behavior is deprecated, and in a future PyTorch "
                 "release outputs will not be resized unless they have zero elements. You can "
                 "explicitly reuse an out tensor t by resizing it, inplace, to zero elements "
-                "with t.resize_(0).", stacklevel=4)
+                "with t.resize_(0).")
         target.resize_(source.shape)
     target.copy_(result)
 

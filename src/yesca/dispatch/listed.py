@@ -51,10 +51,10 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
     if not given:
         raise ValueError("meshgrid expects a non-empty TensorList")
     if indexing is None:
-        import warnings
+        from ..base.frames import warn
 
-        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the "
-                      "indexing argument.", stacklevel=2)
+        warn("torch.meshgrid: in an upcoming release, it will be required to pass the "
+             "indexing argument.")
         indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError("torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but "

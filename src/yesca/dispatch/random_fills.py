@@ -7,10 +7,10 @@ before are zero.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..base.frames import warn
 from ..base.errors import type_name
 from ..core import registry
 from ..core.devices import META
@@ -431,11 +431,11 @@ def _check_within(dtype: DType, name: str, value: int) -> None:
     if not low <= value <= high:
         raise RuntimeError(f"{name} is out of bounds for {_C_NAMES[dtype]}")
     if digits and abs(value) > 1 << digits:
-        warnings.warn(
+        warn(
             f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
             f"{_C_NAMES[dtype]} can support discrete uniform distribution only within this range. "
             "This warning will become an error in version 1.7 release, please fix the code in "
-            "advance", stacklevel=5)
+            "advance")
 
 
 METHODS = {f.__name__: f for f in (

@@ -117,11 +117,11 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, *, out: Any = None,
            dtype: DType | None = None, layout: Any = None, device: Any = None,
            requires_grad: bool = False) -> Any:
     """start, start + step, ... up to and including end; `arange` is what PyTorch recommends."""
-    import warnings
+    from ..base.frames import warn
 
-    warnings.warn("torch.range is deprecated and will be removed in a future release because its "
-                  "behavior is inconsistent with Python's range builtin. Instead, use "
-                  "torch.arange, which produces values in [start, end).", stacklevel=2)
+    warn("torch.range is deprecated and will be removed in a future release because its "
+         "behavior is inconsistent with Python's range builtin. Instead, use "
+         "torch.arange, which produces values in [start, end).")
     if end is None:
         raise TypeError("range() missing the argument 'end'; use arange(end) for 0, 1, ... end - 1")
     if step == 0:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from types import FrameType
 
 from ..base import settings
+from ..base.frames import OWN
 
 #: Functions by which a program reads values; the frames between them and the storage don't count.
 READERS = frozenset({
@@ -14,8 +14,6 @@ READERS = frozenset({
     "__complex__", "__repr__", "__str__", "__format__", "__contains__", "data_ptr", "equal",
     "allclose", "__dlpack__",
 })
-_PACKAGE = str(Path(__file__).parents[1])
-_OWN = (_PACKAGE, "<schema ")  # generated functions are the package's as well
 
 
 class GraphBreak(RuntimeError):
@@ -33,7 +31,7 @@ def reader(depth: int) -> str:
     frame: FrameType | None = sys._getframe(depth + 1)
     found = frame.f_code.co_name if frame is not None else ""
     known = ""
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
+    while frame is not None and frame.f_code.co_filename.startswith(OWN):
         if frame.f_code.co_name in READERS:
             known = frame.f_code.co_name
         frame = frame.f_back
@@ -51,7 +49,7 @@ def note(kind: str, what: str, calls: int) -> None:
 
 def _place() -> str:
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
+    while frame is not None and frame.f_code.co_filename.startswith(OWN):
         frame = frame.f_back
     if frame is None:
         return "unknown place"

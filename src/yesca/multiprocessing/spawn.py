@@ -8,10 +8,10 @@ import signal
 import sys
 import time
 import traceback
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..base.frames import warn
 from ..base.naming import lives_in
 
 __all__ = [
@@ -184,11 +184,10 @@ def spawn(
 ) -> ProcessContext | None:
     """`start_processes` with fresh interpreters; `start_method` is there for its warning."""
     if start_method != "spawn":
-        warnings.warn(
+        warn(
             "This method only supports start_method=spawn (got: "
             f"{start_method}).\nTo use a different start_method use:\n\t\t"
             " torch.multiprocessing.start_processes(...)",
             FutureWarning,
-            stacklevel=2,
         )
     return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")

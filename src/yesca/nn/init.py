@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 
+from ..base.frames import warn
 from .. import functional as ops
 from .._tensor import Tensor
 from ..autograd.modes import no_grad
@@ -105,10 +105,9 @@ def trunc_normal_(
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn(
+        warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
             "values may be incorrect.",
-            stacklevel=3,
         )
     accepted = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
     if accepted > 0.3:
@@ -267,7 +266,7 @@ def kaiming_normal_(
 def _is_empty(tensor: Tensor) -> bool:
     if 0 not in tensor.shape:
         return False
-    warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+    warn("Initializing zero-element tensors is a no-op")
     return True
 
 
@@ -325,10 +324,9 @@ def _deprecated(function):
 
     @functools.wraps(function)
     def call(*args, **kwargs):
-        warnings.warn(
+        warn(
             f"`nn.init.{old_name}` is now deprecated in favor of `nn.init.{new_name}`.",
             FutureWarning,
-            stacklevel=2,
         )
         return function(*args, **kwargs)
 

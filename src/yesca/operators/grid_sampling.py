@@ -7,9 +7,9 @@ place and a weight, are gathered and summed. Gradients go through the operators 
 from __future__ import annotations
 
 import itertools
-import warnings
 from typing import Any
 
+from ..base.frames import warn
 from ..core.dtypes import int64
 from ..core.views import has_dim
 from .kinds import composite
@@ -108,10 +108,9 @@ def _grid_sample(ops: Any, self: Any, grid: Any, mode: str, padding_mode: str,
                  align_corners: bool | None) -> Any:
     _check(self, grid, mode, padding_mode)
     if align_corners is None:
-        warnings.warn("Default grid_sample and affine_grid behavior has changed to "
-                      "align_corners=False since 1.3.0. Please specify align_corners=True if the "
-                      "old behavior is desired. See the documentation of grid_sample for details.",
-                      stacklevel=4)
+        warn("Default grid_sample and affine_grid behavior has changed to "
+             "align_corners=False since 1.3.0. Please specify align_corners=True if the "
+             "old behavior is desired. See the documentation of grid_sample for details.")
     batch, channels, *sizes = self.shape
     shape = tuple(grid.shape[1:-1])
     if 0 in (batch, channels, *shape):
@@ -164,10 +163,9 @@ composite("grid_sampler(Tensor self, Tensor grid, int interpolation_mode, int pa
 
 def _affine_grid(ops: Any, theta: Any, size: Any, align_corners: bool | None) -> Any:
     if align_corners is None:
-        warnings.warn("Default grid_sample and affine_grid behavior has changed to "
-                      "align_corners=False since 1.3.0. Please specify align_corners=True if the "
-                      "old behavior is desired. See the documentation of grid_sample for details.",
-                      stacklevel=4)
+        warn("Default grid_sample and affine_grid behavior has changed to "
+             "align_corners=False since 1.3.0. Please specify align_corners=True if the "
+             "old behavior is desired. See the documentation of grid_sample for details.")
     if not theta.dtype.is_floating_point:
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     batch, _, *sizes = size

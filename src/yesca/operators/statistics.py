@@ -143,10 +143,10 @@ def _cov(ops: Any, self: Any, correction: int, fweights: Any, aweights: Any) -> 
         free = total - correction
     free = max(free, 0) if isinstance(free, (int, float)) else ops.clamp(free, 0)
     if isinstance(free, int) and count <= correction:
-        import warnings
+        from ..base.frames import warn
 
-        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less "
-                      "than the number of observations.", stacklevel=4)
+        warn("cov(): degrees of freedom is <= 0. Correction should be strictly less "
+             "than the number of observations.")
     apart = ops.sub(table, ops.unsqueeze(middle, 1))
     scaled = apart if weights is None else ops.mul(apart, weights)
     made = ops.div(ops.mm(apart, ops.conj(ops.t(scaled))), free)

@@ -6,13 +6,13 @@ parameters by their position, so a checkpoint does not depend on object identity
 """
 
 import functools
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
 from typing import Any, TypeAlias
 
+from ..base.frames import warn
 from .. import functional as ops
 from .._tensor import Tensor
 from ..autograd.modes import enable_grad, set_grad_enabled
@@ -398,11 +398,10 @@ class Optimizer:
     def _check_disjoint(self, new: dict[str, Any]) -> None:
         identities = set(map(id, new["params"]))
         if len(identities) != len(new["params"]):
-            warnings.warn(
+            warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, "
                 "this will cause an error; see github.com/pytorch/pytorch/issues/40967 for "
                 "more information",
-                stacklevel=4,
             )
         for group in self.param_groups:
             if ("param_names" in new) != ("param_names" in group):

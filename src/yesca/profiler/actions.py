@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from enum import Enum
+
+from ..base.frames import warn
 
 
 class ProfilerActivity(Enum):
@@ -63,8 +64,7 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
         f"(need >= 0), active={active} (need > 0), repeat={repeat} (need >= 0), "
         f"skip_first={skip_first} (need >= 0).")
     if warmup == 0:
-        warnings.warn("Profiler won't be using warmup, this can skew profiler results",
-                      stacklevel=2)
+        warn("Profiler won't be using warmup, this can skew profiler results")
     cycle = wait + warmup + active
 
     def schedule_fn(step: int) -> ProfilerAction:

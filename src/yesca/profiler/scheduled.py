@@ -6,10 +6,10 @@ import json
 import os
 import socket
 import time
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..base.frames import warn
 from . import actions, session
 from .actions import ProfilerAction, ProfilerActivity
 from .event_list import EventList
@@ -59,8 +59,8 @@ class profile:  # noqa: N801 - PyTorch's name
                  post_processing_timeout_s: float | None = None) -> None:
         self.activities = _chosen(activities)
         if use_cuda is not None:
-            warnings.warn("`use_cuda` is deprecated, use `activities` argument instead",
-                          FutureWarning, stacklevel=2)
+            warn("`use_cuda` is deprecated, use `activities` argument instead",
+                 FutureWarning)
             (self.activities.add if use_cuda else self.activities.discard)(ProfilerActivity.CUDA)
         if not self.activities:
             raise AssertionError("No valid profiler activities found")
@@ -123,8 +123,7 @@ class profile:  # noqa: N801 - PyTorch's name
         goes_on = before is _RECORD and after in (_RECORD, _SAVE)
         if (before, after) in ((_WARMUP, _NONE), (_RECORD, _NONE), (_RECORD, _WARMUP)):
             assert after is not None
-            warnings.warn(f"Incorrect schedule: {before.name} followed by {after.name}",
-                          stacklevel=3)
+            warn(f"Incorrect schedule: {before.name} followed by {after.name}")
         if recorded and not goes_on:
             self.stop_trace()
             if (before is _SAVE or after is None) and self.on_trace_ready is not None:
@@ -142,9 +141,9 @@ class profile:  # noqa: N801 - PyTorch's name
             return
         if self.profiler is not None and self.record_steps and not _warned:
             _warned.append(True)
-            warnings.warn("Warning: Profiler clears events at the end of each cycle. Only events "
-                          "from the current cycle will be reported. To keep events across "
-                          "cycles, set acc_events=True.", stacklevel=4)
+            warn("Warning: Profiler clears events at the end of each cycle. Only events "
+                 "from the current cycle will be reported. To keep events across "
+                 "cycles, set acc_events=True.")
         self.profiler = session.profile(
             use_cpu=ProfilerActivity.CPU in self.activities, record_shapes=self.record_shapes,
             with_flops=self.with_flops, profile_memory=self.profile_memory,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 import uuid
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..base.frames import warn
 from . import trace
 from .actions import ProfilerActivity
 from .assembly import Taken, assemble
@@ -47,12 +47,12 @@ class profile:  # noqa: N801 - PyTorch's name
                  activity_filters: Any = None) -> None:
         self.enabled = enabled
         if use_cuda:
-            warnings.warn("The attribute `use_cuda` will be deprecated soon, please use "
-                          "``use_device = 'cuda'`` instead.", FutureWarning, stacklevel=2)
+            warn("The attribute `use_cuda` will be deprecated soon, please use "
+                 "``use_device = 'cuda'`` instead.", FutureWarning)
             use_device = "cuda"
         if use_device is not None:
             name = use_device.upper()
-            warnings.warn(f"{name} is not available, disabling {name} profiling", stacklevel=2)
+            warn(f"{name} is not available, disabling {name} profiling")
         self.use_device: str | None = None
         self.record_shapes, self.with_flops = record_shapes, with_flops
         self.profile_memory, self.with_stack = profile_memory, with_stack

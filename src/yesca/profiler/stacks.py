@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 
+from ..base.frames import PACKAGE, WRITTEN
+
 Place = tuple[CodeType, int]
 
-_PACKAGE = Path(__file__).resolve().parents[1]
 #: Below the program's own calls: what the package does inside an operator is no place of interest.
-_INSIDE = tuple(str(_PACKAGE / room) for room in (
+_INSIDE = tuple(os.path.join(PACKAGE, room) for room in (
     "profiler", "dispatch", "autograd", "runtime", "operators", "graph", "_runner", "_tensor",
     "base", "__main__"))
-_WRITTEN = ("<schema", "<derivative", "<frozen")
 
 
 @cache
 def _shown(code: CodeType) -> bool:
-    return not code.co_filename.startswith((*_INSIDE, *_WRITTEN))
+    return not code.co_filename.startswith((*_INSIDE, *WRITTEN, "<frozen"))
 
 
 def frames(frame: FrameType | None) -> tuple[Place, ...]:

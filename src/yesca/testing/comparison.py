@@ -5,13 +5,13 @@ First the containers are walked and the things in them paired up; then the pairs
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy
 
+from ..base.frames import warn
 from .. import functional as ops
 from .._tensor import Tensor
 from ..core.dtypes import (
@@ -119,9 +119,9 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True,
 def assert_allclose(actual: Any, expected: Any, rtol: float | None = None,
                     atol: float | None = None, equal_nan: bool = True, msg: str = "") -> None:
     """The older `assert_close`: dtypes may differ, and tolerances are other ones."""
-    warnings.warn("`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed "
-                  "in a future release. Please use `torch.testing.assert_close()` instead.",
-                  FutureWarning, stacklevel=2)
+    warn("`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed "
+         "in a future release. Please use `torch.testing.assert_close()` instead.",
+         FutureWarning)
     if not isinstance(actual, Tensor):
         actual = ops.tensor(actual)
     if not isinstance(expected, Tensor):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from ..base.frames import warn
 from .. import functional as ops
 from .._tensor import Tensor
 from ..core.dtypes import BOOL, DType, complex64, float32, float64
@@ -64,9 +64,9 @@ def _floating(shape: tuple[int, ...], dtype: DType, device: Any, low: Any, high:
     limits = finfo(real)
     low, high = _bounds(dtype, low, high, (-9, 9), (limits.min, limits.max), limits.max)
     if low == high:
-        warnings.warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex "
-                      "types is deprecated since 2.1 and will be removed in 2.3. Use "
-                      "`torch.full(...)` instead.", FutureWarning, stacklevel=3)
+        warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex "
+             "types is deprecated since 2.1 and will be removed in 2.3. Use "
+             "`torch.full(...)` instead.", FutureWarning)
     made = ops.empty(shape, dtype=dtype, device=device)
     drawn = ops.view_as_real(made) if dtype.is_complex else made
     if low == high:

@@ -8,11 +8,11 @@ one asked for in a backward pass runs the part again and takes the tensors of al
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
+from ..base.frames import warn
 from .._tensor import Tensor
 from ..autograd import calls
 from ..autograd.engine import current_run
@@ -94,8 +94,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warn where no argument requires a gradient: the reentrant form then gives none."""
     if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
-        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None",
-                      stacklevel=4)
+        warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 class _Surroundings:
@@ -142,11 +141,11 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     tensor([ 5.4366, 22.1672])
     """
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
             "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an "
             "exception. use_reentrant=False is recommended, but if you need to preserve the "
-            "current default behavior, you can pass use_reentrant=True.", stacklevel=2)
+            "current default behavior, you can pass use_reentrant=True.")
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if use_reentrant:
@@ -323,11 +322,11 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any,  # noqa: A0
     functions: a Sequential, or a list of modules or functions.
     """
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be "
             "passed explicitly. In version 2.9 we will raise an exception if use_reentrant is not "
             "passed. use_reentrant=False is recommended, but if you need to preserve the current "
-            "default behavior, you can pass use_reentrant=True.", stacklevel=2)
+            "default behavior, you can pass use_reentrant=True.")
         use_reentrant = True
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:

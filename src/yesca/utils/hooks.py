@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
+from ..base.frames import warn
 from ..base.handles import RemovableHandle
 
 __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks", "BackwardHook"]
@@ -20,11 +20,10 @@ def warn_if_has_hooks(tensor) -> None:
     """Warn about every backward hook of `tensor` that saving it would silently drop."""
     for hook in (tensor._backward_hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(
+            warn(
                 f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, "
                 "you can decorate the function with @torch.utils.hooks.unserializable_hook to "
                 "suppress this warning",
-                stacklevel=2,
             )
 
 
@@ -105,11 +104,10 @@ class BackwardHook:
     def _call_without_input_gradients(self, grad_outputs) -> None:
         # No input requires a gradient, so the inner node does not exist: call the hooks here.
         if self.user_hooks:
-            warnings.warn(
+            warn(
                 "Full backward hook is firing when gradients are computed with respect to module "
                 "outputs since no inputs require gradients. See the documentation of "
                 "Module.register_full_backward_hook for more details.",
-                stacklevel=6,
             )
         grad_inputs = (None,) * self.n_inputs
         for hook in self.user_hooks:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from ...base.frames import warn
 from ...amp import GradScaler as _GradScaler
 from ...amp import autocast as _autocast
 from ...base.naming import lives_in
@@ -14,9 +14,9 @@ __all__ = ["autocast", "GradScaler"]
 
 
 def _deprecated(name: str) -> None:
-    warnings.warn(f"`torch.cpu.amp.{name}(args...)` is deprecated. "
-                  f"Please use `torch.amp.{name}('cpu', args...)` instead.",
-                  FutureWarning, stacklevel=3)
+    warn(f"`torch.cpu.amp.{name}(args...)` is deprecated. "
+         f"Please use `torch.amp.{name}('cpu', args...)` instead.",
+         FutureWarning)
 
 
 @lives_in("torch.cpu.amp.autocast_mode")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 
+from ...base.frames import warn
 from ... import functional as ops
 from ..._tensor import Tensor
 
@@ -120,10 +120,9 @@ def softsign(input: Tensor) -> Tensor:
 
 def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
     """The dimension that a call without `dim` means, with the warning PyTorch gives."""
-    warnings.warn(
+    warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
         "dim=X as an argument.",
-        stacklevel=stacklevel,
     )
     return 0 if ndim in (0, 1, 3) else 1
 
@@ -163,7 +162,7 @@ def gumbel_softmax(
     The hard result has the gradient of the soft one.
     """
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+        warn("`eps` parameter is deprecated and has no effect.")
     noise = -ops.empty_like(logits).exponential_().log()  # Gumbel(0, 1)
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:

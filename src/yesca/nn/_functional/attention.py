@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import warnings
 
+from ...base.frames import warn
 from ... import functional as ops
 from ..._tensor import Tensor
 from ...core.dtypes import bool_
@@ -35,10 +35,9 @@ def _canonical_mask(
     if mask.dtype != bool_ and not is_float:
         raise AssertionError(f"only bool and floating types of {mask_name} are supported")
     if check_other and other_type is not None and mask.dtype != other_type:
-        warnings.warn(
+        warn(
             f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type "
             "for both instead.",
-            stacklevel=3,
         )
     if is_float:
         return mask

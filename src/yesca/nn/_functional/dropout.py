@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 
+from ...base.frames import warn
 from ... import functional as ops
 from ..._tensor import Tensor
 
@@ -64,13 +64,12 @@ def dropout2d(
     if rank not in (3, 4):
         _warn_about_rank("dropout2d", 2, rank, "3D or 4D")
     if rank == 3:
-        warnings.warn(
+        warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
             "behavior is desired - input is interpreted as shape (N, C, L), where C is the channel "
             "dim. This behavior will change in a future release to interpret the input as one "
             "without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
             "dropout behavior, please switch to using dropout1d instead.",
-            stacklevel=2,
         )
     return _channels(input, p, training, inplace, batched=True)
 
@@ -87,13 +86,12 @@ def dropout3d(
 
 
 def _warn_about_rank(name: str, spatial: int, rank: int, expected: str) -> None:
-    warnings.warn(
+    warn(
         f"{name}: Received a {rank}-D input to {name}, which is deprecated and will result in an "
         "error in a future release. To retain the behavior and silence this warning, please use "
         f"dropout instead. Note that {name} exists to provide channel-wise dropout on inputs with "
         f"{spatial} spatial dimensions, a channel dimension, and an optional batch dimension "
         f"(i.e. {expected} inputs).",
-        stacklevel=3,
     )
 
 

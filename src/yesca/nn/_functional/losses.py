@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import warnings
 
+from ...base.frames import warn
 from ... import functional as ops
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad
@@ -69,11 +69,10 @@ def nll_loss(
 
 def _warn_about_sizes(input: Tensor, target: Tensor) -> None:
     if target.size() != input.size():
-        warnings.warn(
+        warn(
             f"Using a target size ({target.size()}) that is different to the input size "
             f"({input.size()}). This will likely lead to incorrect results due to broadcasting. "
             "Please ensure they have the same size.",
-            stacklevel=3,
         )
 
 
@@ -220,12 +219,11 @@ def kl_div(
     if size_average is not None or reduce is not None:
         reduction = chosen_reduction(reduction, size_average, reduce)
     elif reduction == "mean":
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size."
             "'batchmean' divides only by the batch size, and aligns with the KL div math "
             "definition.'mean' will be changed to behave the same as 'batchmean' in the next "
             "major release.",
-            stacklevel=2,
         )
     if reduction == "batchmean":
         total = ops.kl_div(input, target, log_target=log_target, reduction="sum")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 
+from ...base.frames import warn
 from ..._tensor import Tensor
 
 
@@ -28,9 +28,8 @@ def chosen_reduction(
         reduction = "none"
     else:
         reduction = "mean" if size_average is None or size_average else "sum"
-    warnings.warn(
+    warn(
         "size_average and reduce args will be deprecated, please use "
         f"reduction='{reduction}' instead.",
-        stacklevel=3,
     )
     return reduction

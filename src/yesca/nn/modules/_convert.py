@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ...base.frames import warn
 from ... import __future__ as conversions
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad
@@ -47,11 +47,10 @@ class ConversionMethods:
                 f"dtype={dtype}"
             )
         if dtype is not None and dtype.is_complex:
-            warnings.warn(
+            warn(
                 "Complex modules are a new feature under active development whose design may "
                 "change, and some modules might not work as expected when using complex tensors "
                 "as parameters or buffers.",
-                stacklevel=2,
             )
 
         def convert(value: Tensor) -> Tensor:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from ...base.frames import warn
 from ..._tensor import Tensor
 from ...utils.hooks import BackwardHook, RemovableHandle
 
@@ -249,10 +249,9 @@ class _HookedCall:
         self._run_forward_hooks()
         if bracket is not None:
             if not isinstance(self.result, (Tensor, tuple)):
-                warnings.warn(
+                warn(
                     "For backward hooks to be called, module output should be a Tensor or a tuple "
                     f"of Tensors but received {type(self.result)}",
-                    stacklevel=4,
                 )
             self.result = bracket.setup_output_hook(self.result)
         if old_hooks:
@@ -311,10 +310,9 @@ class _HookedCall:
                     if replaced is not None:
                         self.result = replaced
                 except Exception as error:
-                    warnings.warn(
+                    warn(
                         f"{owner} forward hook with ``always_call=True`` raised an exception that "
                         f"was silenced as another error was raised in forward: {error}",
-                        stacklevel=4,
                     )
 
     def _attach_old_backward_hooks(self, hooks: list[Callable]) -> None:
@@ -355,9 +353,8 @@ class _HookedCall:
             reason = "when the forward contains multiple autograd Nodes"
         else:
             return
-        warnings.warn(
+        warn(
             f"Using {hooks} {reason} is deprecated and will be removed in future versions. This "
             f"hook will be missing {missing}.{repair}",
             FutureWarning,
-            stacklevel=6,
         )

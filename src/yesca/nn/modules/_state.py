@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 from collections.abc import Callable
 from typing import Any
 
+from ...base.frames import warn
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad
 from ...utils.hooks import RemovableHandle
@@ -130,11 +130,10 @@ class StateMethods:
         ['weight', 'bias']
         """
         if args:
-            warnings.warn(
+            warn(
                 "Positional args are being deprecated, use kwargs instead. Refer to the "
                 "documentation of torch.nn.Module.state_dict for details.",
                 FutureWarning,
-                stacklevel=2,
             )
             destination = args[0] if destination is None else destination
             prefix = args[1] if len(args) > 1 and prefix == "" else prefix
@@ -222,12 +221,11 @@ class StateMethods:
                 f"checkpoint, the shape in current model is {current.shape}."
             )
         if current.is_meta and not value.is_meta and not assign:
-            warnings.warn(
+            warn(
                 f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
                 "parameter in the current model, which is a no-op. (Did you mean to pass "
                 "`assign=True` to assign items in the state dictionary to their corresponding key "
                 "in the module instead of copying them in place?)",
-                stacklevel=4,
             )
         try:
             with no_grad():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 
+from ...base.frames import warn
 from ... import functional as ops
 from ..._tensor import Tensor
 from .. import functional as F
@@ -193,10 +193,9 @@ class Hardtanh(Module):
 
 
 def _renamed(which: str, value: float) -> float:
-    warnings.warn(
+    warn(
         f"keyword argument `{which}_value` is deprecated and renamed to `{which}_val`",
         FutureWarning,
-        stacklevel=3,
     )
     return value
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
+from ...base.frames import warn
 from ._names import add_indent
 from ._parameter_containers import ParameterDict, ParameterList
 from .module import Module
@@ -27,11 +27,10 @@ class Container(Module):
     """The deprecated way to give a module children by keyword."""
 
     def __init__(self, **kwargs: Any) -> None:
-        warnings.warn(
+        warn(
             "`nn.Container` is deprecated. All of its functionality is now implemented in "
             "`nn.Module`. Subclass that instead.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__()
         for name, module in kwargs.items():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 
+from ...base.frames import warn
 from ..._tensor import Tensor
 from .. import functional as F
 from .batchnorm import _NormBase
@@ -44,10 +44,9 @@ class _InstanceNorm(_NormBase):
                     f"expected input's size at dim={channel} to match num_features "
                     f"({self.num_features}), but got: {input.size(channel)}."
                 )
-            warnings.warn(
+            warn(
                 f"input's size at dim={channel} does not match num_features. You can silence this "
                 "warning by not passing in num_features, which is not used because affine=False",
-                stacklevel=3,
             )
         batched = channel == 1
         result = F.instance_norm(

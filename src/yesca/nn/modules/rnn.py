@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 
+from ...base.frames import warn
 from ... import functional as ops
 from ..._tensor import Tensor
 from .. import functional as F
@@ -83,11 +83,10 @@ class RNNBase(Module):
                 "element being zeroed"
             )
         if rate > 0 and self.num_layers == 1:
-            warnings.warn(
+            warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero "
                 f"dropout expects num_layers greater than 1, but got dropout={rate} and "
                 f"num_layers={self.num_layers}",
-                stacklevel=4,
             )
         kinds = (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int))
         for name, kind in kinds:

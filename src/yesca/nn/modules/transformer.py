@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ...base.frames import warn
 from ... import functional as ops
 from ..._tensor import Tensor
 from ...autograd.modes import is_grad_enabled
@@ -202,10 +202,9 @@ class TransformerEncoder(Module):
         obstacle = _why_not_nested(encoder_layer)
         self.use_nested_tensor = enable_nested_tensor and not obstacle
         if enable_nested_tensor and obstacle:
-            warnings.warn(
+            warn(
                 "enable_nested_tensor is True, but self.use_nested_tensor is False because "
                 + obstacle,
-                stacklevel=2,
             )
 
     def forward(

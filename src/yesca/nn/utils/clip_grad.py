@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import types
-import warnings
 from collections.abc import Iterable
 
+from ...base.frames import warn
 from ... import functional as ops
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad
@@ -91,9 +91,8 @@ def clip_grad_norm_(
     is_generator = isinstance(parameters, types.GeneratorType)
     parameters = _as_list(parameters)
     if is_generator and not parameters:
-        warnings.warn(
+        warn(
             "`parameters` is an empty generator, no gradient clipping will occur.",
-            stacklevel=3,
         )
     gradients = _gradients(parameters)
     total_norm = get_total_norm(gradients, norm_type, error_if_nonfinite, foreach)
@@ -109,11 +108,10 @@ def clip_grad_norm(
     foreach: bool | None = None,
 ) -> Tensor:
     """Deprecated name of `clip_grad_norm_`."""
-    warnings.warn(
+    warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
         "`torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
-        stacklevel=2,
     )
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 

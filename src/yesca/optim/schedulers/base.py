@@ -5,11 +5,11 @@ several schedulers can act on one optimizer); those with `_get_closed_form_lr` c
 them from the initial rates, which is what `step(epoch)` uses.
 """
 
-import warnings
 import weakref
 from functools import wraps
 from typing import Any
 
+from ...base.frames import warn
 from ..._tensor import Tensor
 from ..optimizer import Optimizer, _get_value
 
@@ -133,7 +133,7 @@ class LRScheduler:
             self._warn_of_order()
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warn(EPOCH_DEPRECATION_WARNING, UserWarning)
         self._update_lr(epoch)
 
     def _warn_of_order(self) -> None:
@@ -152,7 +152,7 @@ class LRScheduler:
             )
         else:
             return
-        warnings.warn(message + _ORDER_HELP, UserWarning, stacklevel=3)
+        warn(message + _ORDER_HELP, UserWarning)
 
     def _update_lr(self, epoch: int | None = None) -> None:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
@@ -179,11 +179,10 @@ class LRScheduler:
     def _warn_outside_step(self) -> None:
         """Chainable forms are only right inside `step`."""
         if not self._get_lr_called_within_step:
-            warnings.warn(
+            warn(
                 "To get the last learning rate computed by the scheduler, please use "
                 "`get_last_lr()`.",
                 UserWarning,
-                stacklevel=3,
             )
 
 

@@ -1,9 +1,9 @@
 """The scheduler that watches a metric."""
 
-import warnings
 from math import inf
 from typing import Any, Literal, SupportsFloat
 
+from ...base.frames import warn
 from ..optimizer import Optimizer
 from .base import (
     EPOCH_DEPRECATION_WARNING,
@@ -83,7 +83,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+            warn(EPOCH_DEPRECATION_WARNING, UserWarning)
         self.last_epoch = epoch
         if self._is_better(current, self.best):
             self.best = current

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
+from ...base.frames import warn
 from ...base.naming import lives_in
 from ._utils.base_iterator import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
 from ._utils.collate import default_collate, default_convert
@@ -216,11 +216,11 @@ class DataLoader(Generic[T_co]):
             without = "" if counted else " (`cpuset` is not taken into account)"
             advice = (f"Our suggested max number of worker in current system is {usable}{without}, "
                       "which is smaller than what this DataLoader is going to create.")
-        warnings.warn(
+        warn(
             f"This DataLoader will create {self.num_workers} worker processes in total. {advice} "
             "Please be aware that excessive worker creation might get DataLoader running slow or "
             "even freeze, lower the worker number to avoid potential slowness/freeze if "
-            "necessary.", stacklevel=3)
+            "necessary.")
 
 
 def _check_numbers(num_workers: int, timeout: float, prefetch_factor: int | None,

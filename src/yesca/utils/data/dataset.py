@@ -5,10 +5,10 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from ...base.frames import warn
 from ...base.naming import lives_in
 from . import _engine
 
@@ -164,8 +164,8 @@ class ConcatDataset(Dataset[T_co]):
     @property
     def cummulative_sizes(self) -> list[int]:
         """The old spelling of `cumulative_sizes`."""
-        warnings.warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`",
-                      FutureWarning, stacklevel=2)
+        warn("`cummulative_sizes` attribute is renamed to `cumulative_sizes`",
+             FutureWarning)
         return self.cumulative_sizes
 
 
@@ -263,6 +263,6 @@ def _lengths_of_fractions(total: int, fractions: Sequence[float]) -> list[int]:
         lengths[place % len(lengths)] += 1
     for place, length in enumerate(lengths):
         if length == 0:
-            warnings.warn(f"Length of split at index {place} is 0. This might result in an empty "
-                          "dataset.", stacklevel=3)
+            warn(f"Length of split at index {place} is 0. This might result in an empty "
+                 "dataset.")
     return lengths

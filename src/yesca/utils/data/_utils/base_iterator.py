@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from ....base.frames import warn
 from .. import _engine
 from .._engine import observing
 from .worker import _DatasetKind
@@ -26,8 +26,8 @@ class _BaseDataLoaderIter:
         self._index_sampler = loader._index_sampler
         self._num_workers = loader.num_workers
         if loader.pin_memory:
-            warnings.warn("'pin_memory' argument is set as true but no accelerator is found, then "
-                          "device pinned memory won't be used.", stacklevel=4)
+            warn("'pin_memory' argument is set as true but no accelerator is found, then "
+                 "device pinned memory won't be used.")
         self._timeout = loader.timeout
         self._collate_fn = loader.collate_fn
         self._sampler_iter = iter(self._index_sampler)
@@ -73,7 +73,7 @@ class _BaseDataLoaderIter:
                 "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for "
                 "examples."
             )
-        warnings.warn(message, stacklevel=3)
+        warn(message)
 
     def __len__(self) -> int:
         return len(self._index_sampler)

@@ -11,10 +11,10 @@ import os
 import pickle
 import signal
 import time
-import warnings
 from multiprocessing.connection import wait
 from typing import Any
 
+from ....base.frames import warn
 from .transport import remove_files
 from .worker import MP_STATUS_CHECK_INTERVAL, WorkerPlan, run_worker
 
@@ -47,11 +47,11 @@ class WorkerPool:
         try:
             process.start()
         except (TypeError, AttributeError, pickle.PicklingError):
-            warnings.warn(
+            warn(
                 "Got pickle error when attempting to start a worker Process. This might be "
                 "because the worker Process arguments are not picklable: with the start methods "
                 "'spawn' and 'forkserver' dataset, collate_fn and worker_init_fn must be. You can "
-                "also try multiprocessing.set_start_method('fork').", stacklevel=6)
+                "also try multiprocessing.set_start_method('fork').")
             raise
         results._writer.close()
         self._tasks.append(tasks)

@@ -1,0 +1,21 @@
+"""Which lines are the package's own, and warnings that name the program's line instead."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+#: How the names of files begin whose functions the package writes while it runs.
+WRITTEN = ("<schema", "<derivative")
+#: How the names of all files of the package begin.
+OWN = (PACKAGE + os.sep, *WRITTEN)
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn in the name of the innermost line outside the package."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_code.co_filename.startswith(OWN) and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
