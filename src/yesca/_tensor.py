@@ -416,6 +416,10 @@ class Tensor(TensorBase, metaclass=TensorMeta):
             raise TypeError("iteration over a 0-d tensor")
         return iter(OPERATORS.unbind(self, 0))
 
+    def __reversed__(self) -> Tensor:
+        """The tensor with its first dimension in reversed order."""
+        return self.flip(0) if self.dim() else self
+
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (TensorBase, int, float, complex)):
             return bool(OPERATORS.any(OPERATORS.eq(self, element)))

@@ -18,7 +18,7 @@ from .core.memory_formats import suggested
 from .core.spec import spec
 from .core.tensor_base import TensorBase
 from .dispatch import creation, from_data
-from .dispatch.call import OPERATORS, call, call_inplace
+from .dispatch.call import OPERATORS, call, call_inplace, number_of
 from .dispatch.functions import record
 
 _NUMBERS = (TensorBase, int, float, complex)
@@ -31,7 +31,7 @@ def _accepts(value: Any) -> bool:
 def _plain(value: Any) -> Any:
     if isinstance(value, _NUMBERS):
         return value
-    return value.item() if getattr(value, "ndim", 1) == 0 else from_data.as_tensor(value)
+    return number_of(value) if getattr(value, "ndim", 1) == 0 else from_data.as_tensor(value)
 
 
 def _binary(name: str, *rest: Any, swap: bool = False) -> Callable[[Any, Any], Any]:

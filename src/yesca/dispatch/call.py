@@ -116,7 +116,7 @@ def unobserved(record: Record, values: tuple[Any, ...], target: Any = None, out:
             scalars.append(value)
             key.append(value.__class__)
         elif type(value).__module__ == "numpy" and value.ndim == 0:
-            return unobserved(record, tuple(_plain(v) if type(v).__module__ == "numpy" else v
+            return unobserved(record, tuple(number_of(v) if type(v).__module__ == "numpy" else v
                                             for v in values), target, out)
         else:
             raise _wrong_type(record, position, value)
@@ -280,6 +280,12 @@ def _warn_of_lost_parts(source: Spec, made: Spec) -> None:
             and not _warned and STATE.run is None:
         _warned.append(True)
         warn("Casting complex values to real discards the imaginary part", UserWarning)
+
+
+def number_of(value: Any) -> Any:
+    """NumPy's scalar as an operand: its truth values are floats, as PyTorch has it."""
+    plain = _plain(value)
+    return float(plain) if type(plain) is bool else plain
 
 
 def _plain(value: Any) -> Any:

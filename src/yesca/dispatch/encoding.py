@@ -6,7 +6,7 @@ from array import array
 from typing import Any
 
 from ..core.dtypes import (
-    COMPLEX, FLOATING, DType, bfloat16, bool_, float16, float32, float64, uint8,
+    COMPLEX, FLOATING, DType, bfloat16, bool_, float16, float32, float64, uint64,
 )  # fmt: skip
 from ..core.storage import UntypedStorage
 
@@ -27,6 +27,8 @@ def encode(dtype: DType, flat: list[Any]) -> Any:
         if dtype is bool_:
             return bytes(bool(v) for v in flat)
         whole = [v if type(v) is int else _whole(v, dtype) for v in flat]
+        if dtype is uint64:
+            _check_unsigned(whole)
         return array(dtype.format, whole).tobytes()
     except OverflowError as error:
         return _encode_wrapped(dtype, flat, error)
@@ -34,6 +36,10 @@ def encode(dtype: DType, flat: list[Any]) -> Any:
 
 def _whole(value: Any, dtype: DType) -> int:
     """A number rounded to zero; NaN and infinities have no integer."""
+    if isinstance(value, complex):
+        raise TypeError("'complex' object cannot be interpreted as an integer")
+    if dtype is uint64 and isinstance(value, float):
+        raise TypeError("an integer is required")
     try:
         return int(value)
     except (ValueError, OverflowError) as error:
@@ -43,15 +49,26 @@ def _whole(value: Any, dtype: DType) -> int:
                            ) from error
 
 
+def _check_unsigned(values: list[int]) -> None:
+    if min(values, default=0) < 0:
+        raise OverflowError("can't convert negative int to unsigned")
+    if max(values, default=0) >= 1 << 64:
+        raise OverflowError("int too big to convert")
+
+
 def _encode_wrapped(dtype: DType, flat: list[Any], error: OverflowError) -> bytes:
     if dtype.category == FLOATING:
         return _encode_floats(dtype, [float("inf") if v > 0 else float("-inf")
                                       if isinstance(v, int) else v for v in flat])
+    if dtype is uint64:
+        raise error
+    if any(not -(1 << 63) <= int(v) < 1 << 63 for v in flat):
+        raise ValueError("Overflow when unpacking long long") from error
     bits = dtype.itemsize * 8
     low = -(1 << (bits - 1)) if dtype.is_signed else 0
     high = (1 << (bits - 1)) - 1 if dtype.is_signed else (1 << bits) - 1
-    if dtype is uint8 and all(-256 < int(v) <= high for v in flat):
-        return bytes(int(v) & 255 for v in flat)
+    if not dtype.is_signed and all(-high <= int(v) <= high for v in flat):
+        return array(dtype.format, [int(v) & high for v in flat]).tobytes()  # wrapped around
     for v in flat:
         if not low <= int(v) <= high:
             raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow"

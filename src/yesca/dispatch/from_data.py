@@ -57,14 +57,24 @@ def from_data(data: Any, dtype: DType | None, device: Any, copy: bool) -> Any:
     if any(isinstance(v, TensorBase) or type(v).__module__ == "numpy" for v in flat):
         if dtype is None:
             dtype = functools.reduce(promote, map(_dtype_of, flat))
-        flat = [v.item() if isinstance(v, TensorBase) or type(v).__module__ == "numpy" else v
-                for v in flat]
+        flat = [_element(v) for v in flat]
     if dtype is None:
         dtype = _infer(flat)
     made = make(spec(dtype, shape, None, place))
     if place is CPU and flat:
         write_values(made._storage, dtype, flat)
     return made
+
+
+def _element(value: Any) -> Any:
+    """An element as a Python number."""
+    if isinstance(value, TensorBase):
+        if value._spec.numel != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars: "
+                             f"one of shape {tuple(value._spec.shape)} is among the elements; "
+                             "torch.stack joins tensors")
+        return value.item()  # type: ignore[attr-defined]
+    return value.item() if type(value).__module__ == "numpy" else value
 
 
 def _dtype_of(value: Any) -> DType:
@@ -101,10 +111,7 @@ def _from_array(data: Any, dtype: DType | None, place: Device | None, copy: bool
 def _shape_of(data: Any) -> tuple[int, ...]:
     shape = []
     while True:
-        if isinstance(data, TensorBase):
-            shape.extend(data._spec.shape)
-            break
-        if isinstance(data, (str, bytes)) or not _is_sequence(data):
+        if isinstance(data, (str, bytes, TensorBase)) or not _is_sequence(data):
             break
         shape.append(len(data))
         if len(data) == 0:
@@ -126,12 +133,10 @@ def _is_sequence(data: Any) -> bool:
 
 
 def _flatten(data: Any, shape: tuple[int, ...], depth: int, into: list[Any]) -> None:
-    if isinstance(data, TensorBase) and depth < len(shape):
-        data = data.tolist()
     if depth == len(shape):
         into.append(data)
         return
-    if not _is_sequence(data):
+    if isinstance(data, TensorBase) or not _is_sequence(data):
         raise TypeError("not a sequence" if depth else
                         f"new(): invalid data type '{type(data).__name__}'")
     if len(data) != shape[depth]:

@@ -215,6 +215,8 @@ def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
     try:
         made = plain(*args, **kwargs)
         results = made if isinstance(made, tuple) else (made,)
+        if isinstance(made, tuple) and outs is not out:
+            raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not Tensor")
         for target, result in zip(outs, results, strict=True):
             _deliver(name, target, result)
     finally:

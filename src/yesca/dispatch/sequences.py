@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.devices import CPU, resolve
 from ..core.dtypes import (
-    COMPLEX, INTEGRAL, DType, default_for, float64, get_default_dtype, int64,
+    BOOL, COMPLEX, INTEGRAL, SCALAR_NAMES, DType, default_for, float64, get_default_dtype, int64,
 )
 from ..core.spec import spec
 from ..core.tensor_base import TensorBase
@@ -43,6 +43,9 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None,
     if dtype is None:
         floats = any(isinstance(v, float) for v in (start, end, step))
         dtype = get_default_dtype() if floats else int64
+    if dtype.category in (BOOL, COMPLEX) or dtype.category == INTEGRAL and not dtype.is_signed \
+            and dtype.itemsize > 1:
+        raise NotImplementedError(f'"arange_cpu" not implemented for \'{SCALAR_NAMES[dtype]}\'')
     if dtype is int64:  # counted in integers throughout
         start, end, step = int(start), int(end), int(step)
     if out is not None and out._spec.dtype is int64 and not int(step):

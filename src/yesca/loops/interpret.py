@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.dtypes import BOOL, FLOATING, DType, bfloat16
+from ..core.dtypes import BOOL, FLOATING, DType, bfloat16, uint64
 from .exact import fma
 from .ir import Expr, Stage, walk
 
@@ -34,6 +34,15 @@ def round_bfloat16(x: Any) -> Any:
     return np.where(np.isnan(x), np.float32(math.nan), rounded.view(np.float32))
 
 
+def _unsigned(x: Any) -> Any:
+    """Floats below 2**64 as 64 bits; negative ones wrap around."""
+    import numpy as np
+
+    large = x >= 2.0**63
+    rest = np.where(large, x - 2.0**63, x).astype(np.int64).astype(np.uint64)
+    return rest ^ (large.astype(np.uint64) << np.uint64(63))
+
+
 def convert(x: Any, dtype: DType) -> Any:
     """The cast operation."""
     import numpy as np
@@ -44,7 +53,10 @@ def convert(x: Any, dtype: DType) -> Any:
         if dtype is bfloat16:
             return round_bfloat16(np.asarray(x, np.float32))
         if dtype.category != FLOATING and np.asarray(x).dtype.kind == "f":
-            return np.asarray(x).astype(np.int64).astype(numpy_dtype(dtype))
+            if dtype is uint64:
+                return np.where(np.asarray(x) >= 2.0**64, np.uint64(0), _unsigned(np.asarray(x)))
+            middle = np.int32 if dtype.itemsize <= 2 else np.int64
+            return np.asarray(x).astype(middle).astype(numpy_dtype(dtype))
         return np.asarray(x).astype(numpy_dtype(dtype))
 
 

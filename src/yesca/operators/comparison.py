@@ -7,6 +7,7 @@ from typing import Any
 from ..core.dtypes import FLOATING, SCALAR_NAMES, DType, bool_, float64
 from ..loops.ir import Expr, const
 from ..loops.scalar import absolute, imag, is_complex, isnan, real, where
+from .copying import filling
 from .kinds import composite, elementwise, rows
 
 
@@ -234,12 +235,11 @@ def _fill_program(p: Any, self: Any, mask: Any, value: Any) -> None:
     operands = [self, mask, *([value] if p.is_ref(value) else [])]
     if p.is_ref(value) and value.spec.dtype.is_complex and not dtype.is_complex:
         raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
-    if not p.is_ref(value):
+    if not p.is_ref(value) and dtype is not bool_:
         p.check_fits(value, dtype)
 
     def body(x: Expr, chosen: Expr, *rest: Expr) -> Expr:
-        new = cast(rest[0], dtype) if rest else cast(
-            p.argument(2, p.fill_dtype(dtype, value)), dtype)
+        new = cast(rest[0], dtype) if rest else filling(p, 2, dtype)
         return where(chosen, new, x)
 
     p.flat(body, operands, [out])

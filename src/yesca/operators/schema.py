@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..base.errors import type_name
 from ..core.tensor_base import TensorBase
 
 _CONSTANTS = {"None": None, "True": True, "False": False, "inf": float("inf")}
@@ -142,6 +143,10 @@ def binder(schema: Schema, target: Callable[..., Any], method: bool) -> Callable
     for parameter, name in zip(schema.parameters, shown, strict=True):
         spread = schema.variadic == parameter.name and method
         whole = parameter.type == "int" or parameter.type.startswith("int[")
+        if parameter.type == "bool" and (parameter.required or parameter.default is not None):
+            values.append(f"({name} if {name} is True or {name} is False else "
+                          f"_truth({schema.name!r}, {name!r}, {name}))")
+            continue
         values.append(f"_gather(_spread, {name})" if spread else
                       f"_whole({name})" if whole else name)
     together = f"({', '.join(values)},)"
@@ -153,7 +158,7 @@ def binder(schema: Schema, target: Callable[..., Any], method: bool) -> Callable
             f"    return _target({together})\n")
     scope: dict[str, Any] = {
         "_defaults": [p.default for p in schema.parameters], "_target": target,
-        "_gather": gather, "_missing": _MISSING, "_whole": whole_numbers,
+        "_truth": truth, "_gather": gather, "_missing": _MISSING, "_whole": whole_numbers,
         "_renamed": lambda values, extra, named: renamed(schema, shown, values, extra, named),
     }
     exec(compile(code, f"<schema {schema.name}>", "exec"), scope)
@@ -201,12 +206,21 @@ def gather(values: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
     return whole_numbers(values)  # type: ignore[no-any-return]
 
 
+def truth(name: str, argument: str, value: Any) -> Any:
+    """A truth value, which no other number stands for."""
+    if isinstance(value, bool) or value is _MISSING or type(value).__name__ in ("bool", "bool_"):
+        return value
+    raise TypeError(f"{name}(): argument '{argument}' must be bool, not {type_name(value)}")
+
+
 def whole_numbers(value: Any) -> Any:
     """Sizes and dimensions; integer tensors of one element among them count as their values."""
     if type(value) is int or value is None:
         return value
     if isinstance(value, TensorBase):
         return value.__index__()  # type: ignore[attr-defined]
-    if isinstance(value, (tuple, list)) and any(isinstance(v, TensorBase) for v in value):
+    if isinstance(value, bool):
+        raise TypeError("a size or dimension must be int, not bool")
+    if isinstance(value, (tuple, list)) and any(isinstance(v, (bool, TensorBase)) for v in value):
         return tuple(whole_numbers(v) for v in value)
     return value

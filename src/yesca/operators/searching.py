@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import views as algebra
-from ..core.dtypes import FLOATING, INTEGRAL, bool_, float64, int32, int64
+from ..core.dtypes import (
+    BOOL, COMPLEX, FLOATING, INTEGRAL, SCALAR_NAMES, bool_, complex128, float64, int32, int64,
+    promote,
+)  # fmt: skip
 from ..core.spec import spec
 from ..loops import ir
 from ..loops.ir import Expr, cast, const
@@ -233,8 +236,13 @@ composite("unique_consecutive(Tensor self, bool return_inverse=False, "
 def _isin(ops: Any, elements: Any, test_elements: Any, assume_unique: bool, invert: bool) -> Any:
     if not ops.is_tensor(elements):
         elements = ops.scalar_tensor(elements, test_elements)
-    if not ops.is_tensor(test_elements):
-        test_elements = ops.scalar_tensor(test_elements, elements)
+    number = not ops.is_tensor(test_elements)
+    dtype = elements.dtype if number else promote(elements.dtype, test_elements.dtype)
+    if dtype.category in (BOOL, COMPLEX) or isinstance(test_elements, complex):
+        shown = SCALAR_NAMES[complex128 if isinstance(test_elements, complex) else dtype]
+        raise RuntimeError(f"Unsupported input type encountered for isin(): {shown}")
+    if number:
+        return (ops.ne if invert else ops.eq)(elements, test_elements)
     flat = ops.reshape(test_elements, (-1,))
     if flat.numel() == 0:
         return ops.full(tuple(elements.shape), invert, dtype=bool_, device=elements.device)

@@ -284,8 +284,11 @@ def _cast(text: Text, a: Value, to: DType) -> Value:
 
 
 def _float_to_integer(text: Text, a: Value, to: DType) -> Value:
-    """Truncation as x86 does it: a value out of range gives the lowest integer."""
-    middle = int32 if to is int32 else int64
+    """Truncation as x86 does it: a value out of range gives the lowest integer.
+
+    Small integers are the low bits of 32.
+    """
+    middle = int32 if to is int32 or to.itemsize <= 2 else int64
     bound = 2.0 ** (31 if middle is int32 else 63)
     limit = splat(text, Value(literal(bound, a.dtype), a.dtype), a.lanes)
     size = _intrinsic(text, "fabs", [a])
@@ -317,7 +320,9 @@ def _float_to_uint64(text: Text, a: Value, low: Value) -> Value:
     number = text.let(f"fptosi {a.type} {safe} to {low.type}")
     top = splat(text, Value(literal(-(1 << 63), int64), int64), a.lanes)
     high = text.let(f"xor {low.type} {number}, {top.text}")
-    made = text.let(f"select {flag} {both}, {low.type} {high}, {low.typed}")
+    none = splat(text, Value("0", int64), a.lanes)
+    over = text.let(f"select {flag} {large}, {none.typed}, {low.typed}")
+    made = text.let(f"select {flag} {both}, {low.type} {high}, {low.type} {over}")
     return Value(made, uint64, a.lanes)
 
 
