@@ -70,7 +70,7 @@ add = elementwise(
     doc="self + alpha * other.")
 sub = elementwise(
     "sub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-    lambda x, y, alpha: fma(y, _factor(-alpha, x), x), dtype=_no_bool, aliases=("subtract",),
+    lambda x, y, alpha: fma(-y, _factor(alpha, x), x), dtype=_no_bool, aliases=("subtract",),
     takes="bifc", numbers=_BOTH,
     backward={"self": lambda grad: grad, "other": lambda grad, alpha: -grad * alpha},
     doc="self - alpha * other.")
