@@ -34,6 +34,7 @@ HOMES: dict[str, str] = {
         "Generator default_generator manual_seed seed initial_seed get_rng_state set_rng_state"
     ),
     "runtime.threads": "set_num_threads get_num_threads",
+    "runtime.memory": "memory_stats reset_peak_memory_stats=reset_peak",
     "interop": "set_num_interop_threads get_num_interop_threads",
     "_printing": "set_printoptions",
     "serialization": "save load",
@@ -92,6 +93,9 @@ CONSTANTS: dict[str, float | None] = {
     "nan": float("nan"),
     "newaxis": None,
 }
+
+#: Names at the top of the package that PyTorch has for accelerators only.
+OWN = frozenset({"memory_stats", "reset_peak_memory_stats"})
 
 
 def locations() -> dict[str, tuple[str, str]]:

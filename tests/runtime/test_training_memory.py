@@ -1,11 +1,16 @@
 """Training without the garbage collector: what a step allocates is free when it ends."""
 
 import gc
+import json
+from pathlib import Path
 
 import pytest
 
 import yesca as torch
 from yesca.runtime import memory
+
+#: What PyTorch allocates at most in one step, above what lived before (record_memory.py).
+RECORDED = json.loads((Path(__file__).parents[1] / "fixtures" / "memory.json").read_text())
 
 
 @pytest.fixture
@@ -14,6 +19,45 @@ def no_collector():
     gc.disable()
     yield
     gc.enable()
+
+
+def classifier():
+    """The two halves of a training step of examples/mnist.py, and what goes before."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(
+        torch.nn.Linear(784, 256), torch.nn.ReLU(), torch.nn.Dropout(0.2),
+        torch.nn.Linear(256, 128), torch.nn.ReLU(), torch.nn.Dropout(0.2),
+        torch.nn.Linear(128, 10))  # fmt: skip
+    criterion = torch.nn.CrossEntropyLoss()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    images, labels = torch.rand(64, 784), torch.randint(0, 10, (64,))
+
+    def backward():
+        criterion(model(images), labels).backward()
+
+    return backward, optimizer.step, optimizer.zero_grad
+
+
+def peak_of(*work):
+    """The most bytes that were alive at once, above what had been allocated before."""
+    before = torch.memory_stats()["allocated_bytes"]
+    torch.reset_peak_memory_stats()
+    for one in work:
+        one()
+    return torch.memory_stats()["peak_allocated_bytes"] - before
+
+
+def test_a_step_needs_no_more_than_in_pytorch(no_collector):
+    backward, update, clear = classifier()
+    for _ in range(3):
+        backward()
+        update()
+        clear()
+    # A product packs its operands in memory that counts here; PyTorch's library has its own.
+    packed = 64 * 256 * 4 + 64 * (1 + 256 // 8)
+    assert peak_of(backward) - packed <= 1.05 * RECORDED["backward_peak_bytes"]
+    clear()
+    assert 0 < peak_of(backward, update) <= 1.05 * RECORDED["step_peak_bytes"]
 
 
 def test_allocated_bytes_stay_flat_over_300_steps(no_collector):

@@ -41,7 +41,7 @@ class _Allocator:
     def read(self, offset: int) -> int:
         return ctypes.c_int64.from_address(self._state + offset).value
 
-    def stats(self) -> dict:
+    def stats(self) -> dict[str, int]:
         fields = self._alloc.State
         return {
             "allocated_bytes": self.read(fields.ALLOCATED),
@@ -105,8 +105,25 @@ def prepare() -> None:
 allocate = registry.allocate = _load_allocate
 
 
-def memory_stats() -> dict:
-    """Bytes allocated now and at the peak, reserved from the system, and free but kept."""
+def memory_stats() -> dict[str, int]:
+    """What the allocator holds, in bytes and numbers of blocks; PyTorch tells it of GPUs only.
+
+    allocated_bytes       what tensors and temporaries asked for and have now
+    peak_allocated_bytes  the most of it since the start, or since `reset_peak_memory_stats()`
+    reserved_bytes        taken from the system
+    free_bytes            kept for later requests, up to free_limit_bytes
+    allocations           requests so far
+    live_blocks           of them still held
+    system_allocations    requests that the system had to serve
+
+    >>> import yesca as torch
+    >>> before = torch.memory_stats()["allocated_bytes"]
+    >>> torch.reset_peak_memory_stats()
+    >>> x = torch.zeros(1000) + 1  # the zeros are free again
+    >>> after = torch.memory_stats()
+    >>> after["allocated_bytes"] - before, after["peak_allocated_bytes"] - before
+    (4000, 8000)
+    """
     return _allocator().stats()
 
 
@@ -117,7 +134,14 @@ def allocated_cell() -> ctypes.c_int64:
 
 
 def reset_peak() -> None:
-    """Start the peak of `memory_stats` again from what is allocated now."""
+    """Start the peak of `memory_stats` again from what is allocated now.
+
+    >>> import yesca as torch
+    >>> torch.reset_peak_memory_stats()
+    >>> found = torch.memory_stats()
+    >>> found["peak_allocated_bytes"] == found["allocated_bytes"]
+    True
+    """
     _allocator().reset_peak()
 
 
