@@ -300,3 +300,36 @@ def test_hooks_of_the_node():
     y.grad_fn.register_hook(lambda given, taken: seen.append((given[0].item(), taken[0].item())))
     y.backward(torch.ones(1))
     assert seen == [(2.0, 1.0)]
+
+
+def test_named_arguments():
+    class Times(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor=2):
+            ctx.factor = factor
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.factor, None
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    Times.apply(x, factor=3).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
+        Times.apply(x, other=3)
+
+
+def test_dirty_arguments_count_a_write():
+    class Write(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            x.numpy()[:] = 7  # a write that the engine does not see
+            return x
+
+    x = torch.zeros(2)
+    kept = (x * torch.ones(2, requires_grad=True)).sum()
+    assert Write.apply(x)._version == 1
+    with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
+        kept.backward()

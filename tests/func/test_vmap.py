@@ -154,3 +154,30 @@ def test_custom_functions():
 def test_refusals(run, error, message):
     with pytest.raises(error, match=message):
         run()
+
+
+def test_functions_that_vmap_refuses():
+    class Old(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+    class Both(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def vmap(info, in_dims, x):
+            return x * 2, 0
+
+    with pytest.raises(RuntimeError, match="it must override the setup_context staticmethod"):
+        torch.vmap(Old.apply)(torch.ones(2))
+    with pytest.raises(RuntimeError, match="has both generate_vmap_rule=True and an overridden"):
+        torch.vmap(Both.apply)(torch.ones(2))

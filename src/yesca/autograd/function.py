@@ -11,7 +11,7 @@ from ..base.frames import warn
 from ..core.tensor_base import TensorBase
 from ..dispatch import observing
 from ..dispatch.call import OPERATORS
-from ..dispatch.inplace import settle
+from ..dispatch.inplace import bump, settle
 from ..dispatch.state import STATE, set_grad
 from .function_node import FunctionCtx, FunctionNode
 from .inplace import OwnNode, gradient_edge, rebase
@@ -98,6 +98,7 @@ def _wrap(node: FunctionNode, args: tuple[Any, ...], port: int, output: Any, cou
     given = next((k for k, a in enumerate(args) if a is output), None)
     if dirty:
         _check_dirty(node, output, given, count)
+        bump(output)  # also where forward has written past the engine
         if records and given is not None:
             rebase(output, node, port, sum(node._tensors[:given]))
         return output
@@ -233,9 +234,8 @@ class Function(metaclass=FunctionMeta):
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
             args = bound.args
-        elif kwargs:
-            raise TypeError("forward() got an unexpected keyword argument "
-                            f"{next(iter(kwargs))!r}")
+        elif kwargs:  # they are positional for the gradients that backward gives
+            args = inspect.signature(cls.forward).bind(None, *args, **kwargs).args[1:]
         if STATE.levels:
             for level in reversed(STATE.levels):
                 handled, made = level.custom_function(cls, args)

@@ -97,6 +97,18 @@ class VmapLevel(Level):
 
         if not any(self.owns(a) for a in args):
             return False, None
+        if function.setup_context is Function.setup_context:
+            raise RuntimeError(
+                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
+                "jacrev, ...), it must override the setup_context staticmethod. For more details, "
+                "please see https://pytorch.org/docs/main/notes/extending.func.html")
+        if function.generate_vmap_rule and function.vmap is not Function.vmap:
+            raise RuntimeError(
+                f"You tried to vmap over {function.__name__}, but it has both "
+                "generate_vmap_rule=True and an overridden vmap staticmethod. Please set "
+                "generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
+                "ambiguity. For more details, please see "
+                "https://pytorch.org/docs/main/notes/extending.func.html")
         if function.generate_vmap_rule:
             return True, self.by_example(function, args)
         if function.vmap is Function.vmap:
