@@ -22,6 +22,7 @@ from .core.views import wrap_dim
 from .dispatch import functions, protocol
 from .dispatch.call import OPERATORS
 from .dispatch.inplace import settle
+from .dispatch.shortcuts import note_read
 from .dispatch.state import STATE
 
 
@@ -127,6 +128,7 @@ class Tensor(TensorBase, metaclass=TensorMeta):
     nelement = numel
 
     def storage_offset(self) -> int:
+        note_read()  # not in the key of a plan
         return self._offset
 
     def element_size(self) -> int:
@@ -195,6 +197,7 @@ class Tensor(TensorBase, metaclass=TensorMeta):
     # ---- memory --------------------------------------------------------------------------
 
     def untyped_storage(self) -> UntypedStorage:
+        note_read()
         return self._storage
 
     def storage(self) -> Any:

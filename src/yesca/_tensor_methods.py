@@ -231,7 +231,19 @@ def _transposed_all(self: Any) -> Any:
 
 
 def _last_two(self: Any) -> Any:
+    if self.dim() < 2:
+        if self.dim() == 0:
+            return self
+        raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got "
+                           f"{self.dim()}-D tensor.")
     return OPERATORS.transpose(self, -2, -1)
+
+
+def _adjoint(self: Any) -> Any:
+    if self.dim() == 1:
+        raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got "
+                           "1-D tensor.")
+    return OPERATORS.adjoint(self)
 
 
 def _part(name: str, doc: str) -> property:
@@ -316,7 +328,7 @@ def install(cls: Any) -> None:
     cls.mT = property(_last_two)
     cls.real = _part("real", "The real part: a view, or a real tensor itself.")
     cls.imag = _part("imag", "The imaginary part of a complex tensor, as a view.")
-    cls.H, cls.mH = property(_hermitian), property(lambda self: OPERATORS.adjoint(self))
+    cls.H, cls.mH = property(_hermitian), property(_adjoint)
     for name in ("max", "min"):
         setattr(cls, name, _overload(name))
     _restrided.install(cls)

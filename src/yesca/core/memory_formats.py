@@ -135,9 +135,9 @@ def pointwise(specs: list[Spec], shape: tuple[int, ...], numbers: bool = False
     the order of their dimensions. `numbers`: plain numbers are operands too, so that the shapes
     are not all the same.
     """
-    if all(s.contiguous and (s.ndim == 0 or tuple(s.shape) == shape) for s in specs):
-        return contiguous_strides(shape)
     if not numbers and all(tuple(s.shape) == shape for s in specs):
+        if all(s.contiguous for s in specs):
+            return contiguous_strides(shape)
         if len(shape) == 4 and all(is_in(s, "channels_last") for s in specs):
             return strides_in(shape, "channels_last")
         if all(s.dense and s.strides == specs[0].strides for s in specs):

@@ -98,7 +98,7 @@ def expand(base: Spec, sizes: Sequence[int]) -> Strided:
     for k in range(missing - 1, -1, -1):  # a new dimension of size 1 spans what is inside it
         if target[k] == 1:
             strides[k] = target[k + 1] * strides[k + 1] if k + 1 < len(target) else 1
-    return tuple(target), tuple(strides), 0
+    return tuple(target), tuple(strides if base.ndim else (0 for _ in target)), 0
 
 
 def _type_name(base: Spec) -> str:
@@ -115,15 +115,16 @@ def infer_shape(sizes: Sequence[int], numel: int) -> tuple[int, ...]:
                 raise RuntimeError("only one dimension can be inferred")
             hole = k
         elif size < 0:
-            raise RuntimeError(f"invalid shape dimension {size}")
+            raise RuntimeError(f"invalid shape dimension {size} at index {k} of shape "
+                               f"{list(sizes)}")
         else:
             known *= size
     if hole is not None:
-        if known == 0:
+        if known == 0 and numel == 0:
             raise RuntimeError(
                 f"cannot reshape tensor of {numel} elements into shape {list(sizes)} because the "
                 "unspecified dimension size -1 can be any value and is ambiguous")
-        if numel % known == 0:
+        if known and numel % known == 0:
             return tuple(numel // known if k == hole else s for k, s in enumerate(sizes))
     elif known == numel:
         return tuple(sizes)
@@ -134,7 +135,8 @@ def view_strides(shape: Sequence[int], strides: Sequence[int], target: Sequence[
                  ) -> tuple[int, ...] | None:
     """Strides that read the same elements in the shape `target`, or None if none can."""
     if 0 in target or 0 in shape:
-        return contiguous_strides(tuple(target))
+        same = tuple(shape) == tuple(target)
+        return tuple(strides) if same else contiguous_strides(tuple(target))
     if not shape:
         return (1,) * len(target)
     made = [0] * len(target)
@@ -167,6 +169,10 @@ def retyped(base: Spec, dtype: DType, offset: int) -> Strided:
     pair = f"to view {SCALAR_NAMES[base.dtype]} as {SCALAR_NAMES[dtype]} (different element sizes)"
     if not shape:
         raise RuntimeError(f"self.dim() cannot be 0 {pair}")
+    for what, value in (("size(-1)", shape[-1]), ("storage_offset()", offset)):
+        if new > old and value % (new // old):
+            raise RuntimeError(f"self.{what} must be divisible by {new // old} {pair}, but got "
+                               f"{value}")
     if strides[-1] != 1:
         raise RuntimeError(f"self.stride(-1) must be 1 {pair}, but got {strides[-1]}")
     if old > new:
@@ -174,9 +180,6 @@ def retyped(base: Spec, dtype: DType, offset: int) -> Strided:
         return ((*shape[:-1], shape[-1] * times), (*(s * times for s in strides[:-1]), 1),
                 offset * times)
     times = new // old
-    for name, value in (("size(-1)", shape[-1]), ("storage_offset()", offset)):
-        if value % times:
-            raise RuntimeError(f"self.{name} must be divisible by {times} {pair}, but got {value}")
     for d, step in enumerate(strides[:-1]):
         if step % times:
             raise RuntimeError(f"self.stride({d}) must be divisible by {times} {pair}, "
@@ -298,6 +301,8 @@ def moved_order(ndim: int, source: Sequence[int], destination: Sequence[int]) ->
                            f"dims) should contain the same number of dims as destination "
                            f"({list(destination)} dims)")
     src, dst = distinct_dims(source, ndim), distinct_dims(destination, ndim)
+    if ndim == 0:
+        return ()
     order = [-1] * ndim
     for s, d in zip(src, dst, strict=True):
         order[d] = s
@@ -368,11 +373,13 @@ def sorted_strides(padded: Sequence[Sequence[int]], shape: tuple[int, ...]) -> t
                 at = j
             elif verdict < 0:
                 break
+    if order == list(range(ndim - 1, -1, -1)):
+        return contiguous_strides(tuple(shape))
     strides = [0] * ndim
     step = 1
     for d in order:
         strides[d] = step
-        step *= max(shape[d], 1)
+        step *= shape[d]
     return tuple(strides)
 
 

@@ -114,7 +114,8 @@ def _grid_sample(ops: Any, self: Any, grid: Any, mode: str, padding_mode: str,
     batch, channels, *sizes = self.shape
     shape = tuple(grid.shape[1:-1])
     if 0 in (batch, channels, *shape):
-        return ops.mul(ops.sum(grid), ops.reshape(self, (-1,)).new_zeros((batch, channels, *shape)))
+        nothing = ops.mul(ops.sum(grid), ops.narrow(ops.reshape(self, (-1,)), 0, 0, 0))
+        return ops.reshape(nothing, (batch, channels, *shape))
     each = [_taps(ops, ops.select(grid, -1, len(sizes) - 1 - d), size, mode, padding_mode,
                   bool(align_corners)) for d, size in enumerate(sizes)]
     flat = ops.reshape(self, (batch, channels, -1))

@@ -21,18 +21,17 @@ def _basic(base: Spec, index: Any) -> algebra.Strided:
     """Integers, slices, None and Ellipsis, from left to right."""
     items = index if isinstance(index, tuple) else (index,)
     used = sum(i is not None and i is not Ellipsis for i in items)
-    if base.ndim == 0 and any(isinstance(i, int) for i in items):
+    if base.ndim == 0 and isinstance(index, int):
         raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
                          "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number")
-    if base.ndim == 0 and used == 1 and any(isinstance(i, slice) for i in items):
+    if base.ndim == 0 and isinstance(index, slice):
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if used > base.ndim:
         raise IndexError(f"too many indices for tensor of dimension {base.ndim}")
-    now, offset, d, own = base, 0, 0, 0  # own: the dimension of the base
-    for item in items:
+    now, offset, d = base, 0, 0
+    for k, item in enumerate(items):
         if item is Ellipsis:
             d += base.ndim - used
-            own += base.ndim - used
             continue
         if item is None:
             shape, strides, more = algebra.unsqueeze(now, d)
@@ -40,16 +39,14 @@ def _basic(base: Spec, index: Any) -> algebra.Strided:
         elif isinstance(item, int):
             size = now.shape[d]
             if not -size <= item < size:
-                raise IndexError(f"index {item} is out of bounds for dimension {own} with size "
+                raise IndexError(f"index {item} is out of bounds for dimension {k} with size "
                                  f"{size}")
             shape, strides, more = algebra.select(now, d, item)
-            own += 1
         else:
             if item.step is not None and item.step <= 0:
                 raise ValueError("step must be greater than zero")
             shape, strides, more = algebra.slice_(now, d, item.start, item.stop, item.step or 1)
             d += 1
-            own += 1
         offset += more
         now = spec(base.dtype, shape, strides, base.device)
     return tuple(now.shape), now.strides, offset

@@ -73,7 +73,9 @@ def elementwise_program(record: Record, p: Any, values: tuple[Any, ...]) -> None
         raise RuntimeError("In-place abs is not supported for complex tensors.")
     shape = broadcast_shapes(*(t.spec.shape for t in tensors))
     first = tensors[0].spec
-    strides = pointwise([t.spec for t in tensors], shape, bool(numbers)) \
+    # PyTorch's clamps, pow and lerp take numbers beside operands, others make operands of them.
+    counted = bool(numbers) and record.name.partition("_")[0] not in ("clamp", "pow", "lerp")
+    strides = pointwise([t.spec for t in tensors], shape, counted) \
         if record.strides is None or tuple(first.shape) != shape else record.strides(first)
     results = [p.result(spec(d, shape, strides, p.device))
                for d in _result_dtypes(record, values, result, p)]

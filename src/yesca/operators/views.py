@@ -33,6 +33,9 @@ def _as_dtype(base: Spec, dtype: DType) -> tuple[Any, ...]:
         return tuple(shape), tuple(strides), 0, dtype
     if not shape:
         raise RuntimeError(f"self.dim() cannot be 0 {as_what}")
+    if new > old and shape[-1] % (new // old):
+        raise RuntimeError(f"self.size(-1) must be divisible by {new // old} {as_what}, but got "
+                           f"{shape[-1]}")
     if strides[-1] != 1:
         raise RuntimeError(f"self.stride(-1) must be 1 {as_what}, but got {strides[-1]}")
     if old > new:
@@ -41,9 +44,6 @@ def _as_dtype(base: Spec, dtype: DType) -> tuple[Any, ...]:
         shape[-1] *= ratio
         return tuple(shape), tuple(strides), 0, dtype
     ratio = new // old
-    if shape[-1] % ratio:
-        raise RuntimeError(f"self.size(-1) must be divisible by {ratio} {as_what}, but got "
-                           f"{shape[-1]}")
     for d, step in enumerate(strides[:-1]):
         if step % ratio:
             raise RuntimeError(f"self.stride({d}) must be divisible by {ratio} {as_what}, but "
@@ -373,7 +373,7 @@ rows("strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int off
 
 
 def _scattered(ops: Any, self: Any, src: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
-    at = 0 if storage_offset is None else storage_offset - self._offset
+    at = 0 if storage_offset is None else storage_offset - self.storage_offset()
     return ops.strided_scatter(self, src, tuple(size), tuple(stride), at)
 
 
@@ -385,13 +385,14 @@ composite("as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride,
 
 
 def _offset_as_strided(ops: Any, self: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
-    at = self._offset if storage_offset is None else storage_offset
+    own = self.storage_offset()
+    at = own if storage_offset is None else storage_offset
     if len(size) == len(stride) and all(s >= 0 for s in stride):
         if at < 0:
             raise RuntimeError(f"Tensor: invalid storage offset {at}")
         if not self.is_meta:
             check_extent(size, stride, at, self.dtype, self.untyped_storage().nbytes())
-    return ops.as_strided_view(self, tuple(size), tuple(stride), at - self._offset)
+    return ops.as_strided_view(self, tuple(size), tuple(stride), at - own)
 
 
 as_strided = composite(
