@@ -114,6 +114,8 @@ _LISTED = frozenset("?bBhHiIqQfd")  # formats that Python's memory views make li
 
 def to_list(tensor: Any) -> Any:
     """Nested lists of Python numbers."""
+    if tensor._spec.device is not CPU and tensor._spec.ndim:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     _readable(tensor)
     as_is = tensor._spec.contiguous and not tensor._spec.conj
     plain = tensor if as_is else OPERATORS.clone(

@@ -14,6 +14,10 @@ HOMES: dict[str, str] = {
         "dtype=DType uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128 "
         "bfloat16 uint16 uint32 uint64 bool=bool_ half=float16 float=float32 double=float64 "
         "short=int16 int=int32 long=int64 cfloat=complex64 cdouble=complex128 "
+        "complex32 chalf=complex32 float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 "
+        "float8_e5m2fnuz float8_e8m0fnu quint8 qint8 qint32 quint4x2 quint2x4 bits1x8 bits2x4 "
+        "bits4x2 bits8 bits16 int1 int2 int3 int4 int5 int6 int7 uint1 uint2 uint3 uint4 uint5 "
+        "uint6 uint7 bit=uint1 "
         "get_default_dtype set_default_dtype promote_types=promote can_cast"
     ),
     "core.numeric_limits": "finfo iinfo",

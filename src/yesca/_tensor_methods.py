@@ -218,11 +218,19 @@ def _number_tensor(self: Any, number: Any) -> Any:
 def _copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
     if not isinstance(src, TensorBase):
         src = _number_tensor(self, src)
+    elif src._spec.device is not self._spec.device:
+        if self._spec.device is CPU:
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        src = _to(src, self._spec.device)
     return call_inplace(record("copy"), (self, src, False))  # type: ignore[arg-type]
 
 
 def _cuda(self: Any, *args: Any, **kwargs: Any) -> Any:
     raise AssertionError("Torch not compiled with CUDA enabled")
+
+
+def _xpu(self: Any, *args: Any, **kwargs: Any) -> Any:
+    raise AssertionError("Torch not compiled with XPU enabled")
 
 
 def _transposed_all(self: Any) -> Any:
@@ -311,7 +319,7 @@ def _install_operators(cls: Any) -> None:
 def install(cls: Any) -> None:
     """Put the methods on the class."""
     _install_operators(cls)
-    cls.to, cls.type, cls.copy_, cls.cuda = _to, _type, _copy_, _cuda
+    cls.to, cls.type, cls.copy_, cls.cuda, cls.xpu = _to, _type, _copy_, _cuda, _xpu
     cls.cpu = lambda self, memory_format=None: _to(self, CPU)
     cls.type_as = lambda self, other: _to(self, other._spec.dtype)
     for method, name in (("float", "float32"), ("double", "float64"), ("half", "float16"),

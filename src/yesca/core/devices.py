@@ -51,6 +51,11 @@ class Device:
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
+    def __lt__(self, other: object) -> bool:
+        raise TypeError("comparison not implemented")
+
+    __le__ = __gt__ = __ge__ = __lt__
+
     def __reduce__(self) -> tuple[object, ...]:
         args = (self.type,) if self.index is None else (self.type, self.index)
         return (Device, args)
@@ -71,13 +76,17 @@ class Device:
 
 def _parse(text: str, index: int | None) -> tuple[str, int | None]:
     kind, colon, number = text.partition(":")
+    if not text:
+        raise RuntimeError("Device string must not be empty")
+    if not kind:
+        raise RuntimeError(f"Invalid device string: '{text}'")
     if kind not in _KINDS:
         raise RuntimeError(
             f"Expected one of {', '.join(_KINDS)} device type at start of device string: {text}"
         )
     if not colon:
         if index is not None and index < 0:
-            raise RuntimeError(f"Device index must be non-negative, got {index}")
+            raise RuntimeError(f"Device index must not be negative: got {index}")
         return kind, index
     if index is not None:
         raise RuntimeError(f"type (string) must not include an index because index was passed "
@@ -107,13 +116,15 @@ def set_default_device(device: object) -> None:
 
 def resolve(device: object) -> Device:
     """The device that an argument means, refusing those that this build has not got."""
-    if device is None:
-        return _defaults[-1]
-    made = Device(device)
+    made = _defaults[-1] if device is None else Device(device)
+    if made is CPU or made is META:
+        return made
     if made.type in ("cpu", "meta"):
         return META if made.type == "meta" else CPU
-    if made.type == "cuda":
-        raise AssertionError("Torch not compiled with CUDA enabled")
+    if made.type in ("cuda", "xpu"):
+        raise AssertionError(f"Torch not compiled with {made.type.upper()} enabled")
+    if made.type == "mps":
+        raise RuntimeError("PyTorch is not linked with support for mps devices: use 'cpu'")
     raise RuntimeError(
         f"Could not run on device '{made}': this build computes on 'cpu' (and 'meta' for shapes)"
     )

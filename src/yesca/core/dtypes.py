@@ -22,14 +22,16 @@ class DType:
     is_floating_point: bool
     is_complex: bool
 
-    def __init__(self, name: str, itemsize: int, category: int, signed: bool, fmt: str) -> None:
+    def __init__(self, name: str, itemsize: int, category: int, signed: bool, fmt: str,
+                 kernels: bool = True) -> None:
         self.name = name
         self.itemsize = itemsize
         self.category = category
         self.is_signed = signed
         self.format = fmt  # struct / buffer-protocol character, "" where there is none
-        self.code = len(ALL)
-        ALL.append(self)
+        self.code = len(ALL) if kernels else -1
+        if kernels:
+            ALL.append(self)
 
     @property
     def is_floating_point(self) -> bool:  # type: ignore[no-redef]
@@ -41,7 +43,8 @@ class DType:
 
     def to_real(self) -> DType:
         """The dtype of the real part: complex64 gives float32; a real dtype gives itself."""
-        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+        return {"complex64": float32, "complex128": float64, "complex32": float16}.get(
+            self.name, self)
 
     def to_complex(self) -> DType:
         """The complex dtype with parts of this one (float16 has no counterpart here)."""
@@ -81,6 +84,26 @@ uint32 = DType("uint32", 4, INTEGRAL, False, "I")
 uint64 = DType("uint64", 8, INTEGRAL, False, "Q")
 
 BY_NAME = {d.name: d for d in ALL}
+
+
+def _named() -> dict[str, DType]:
+    """PyTorch's other dtypes, by name: to compare with and to ask; no tensor has them here."""
+    made = [DType("complex32", 4, COMPLEX, True, "", kernels=False),
+            DType("float4_e2m1fn_x2", 1, FLOATING, True, "", kernels=False),
+            DType("float8_e8m0fnu", 1, FLOATING, False, "", kernels=False)]
+    made += [DType(f"float8_{kind}", 1, FLOATING, True, "", kernels=False)
+             for kind in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")]
+    made += [DType(f"{sign}{bits}", 1, INTEGRAL, sign == "int", "", kernels=False)
+             for sign in ("int", "uint") for bits in range(1, 8)]
+    sizes = {"quint8": 1, "qint8": 1, "qint32": 4, "quint4x2": 1, "quint2x4": 1, "bits1x8": 1,
+             "bits2x4": 1, "bits4x2": 1, "bits8": 1, "bits16": 2}
+    made += [DType(name, size, INTEGRAL, False, "", kernels=False) for name, size in sizes.items()]
+    return {d.name: d for d in made}
+
+
+#: Dtypes without kernels.
+NAMED = _named()
+globals().update(NAMED)  # they are found by name, as the others are
 #: PyTorch's second names.
 ALIASES = {
     "half": float16, "float": float32, "double": float64, "short": int16, "int": int32,
@@ -93,6 +116,19 @@ SCALAR_NAMES = {
     complex128: "ComplexDouble", bool_: "Bool", bfloat16: "BFloat16", uint16: "UInt16",
     uint32: "UInt32", uint64: "UInt64",
 }
+
+
+def _scalar_name(name: str) -> str:
+    """ComplexHalf, QUInt8, UInt4, Bits8, Float8_e5m2 ..."""
+    if name == "complex32":
+        return "ComplexHalf"
+    for head, shown in (("quint", "QUInt"), ("qint", "QInt"), ("uint", "UInt")):
+        if name.startswith(head):
+            return shown + name[len(head):]
+    return name.capitalize()
+
+
+SCALAR_NAMES.update({d: _scalar_name(d.name) for d in NAMED.values()})
 _INT_RANK = {int8: 1, int16: 2, int32: 3, int64: 4}
 _FLOAT_RANK = {float16: 1, bfloat16: 1, float32: 2, float64: 3, complex64: 2, complex128: 3}
 _LARGE_UNSIGNED = (uint16, uint32, uint64)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..base.naming import public_module
 from .devices import CPU, META, Device
-from .dtypes import DType
+from .dtypes import SCALAR_NAMES, DType
 
 
 class Size(tuple):  # type: ignore[type-arg]
@@ -105,6 +105,10 @@ def spec(dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...] | None =
 
 def _make(dtype: DType, shape: Size, strides: tuple[int, ...] | None, device: Device,
           conj: bool) -> Spec:
+    if dtype.code < 0:
+        raise NotImplementedError(
+            f'"empty_cpu" not implemented for \'{SCALAR_NAMES[dtype]}\': there are no kernels for '
+            f"{dtype}, which can be named and compared only")
     natural = contiguous_strides(shape)
     steps = natural if strides is None else tuple(strides)
     full = (dtype, tuple(shape), steps, device, conj)
