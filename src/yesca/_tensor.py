@@ -206,6 +206,7 @@ class Tensor(TensorBase, metaclass=TensorMeta):
         return storage_of(self)
 
     def data_ptr(self) -> int:
+        note_read()
         if not self._spec.numel:
             return 0
         return self._storage.data_ptr() + self._offset * self._spec.dtype.itemsize
@@ -242,10 +243,12 @@ class Tensor(TensorBase, metaclass=TensorMeta):
 
     @property
     def is_leaf(self) -> bool:
+        note_read()
         return not self.requires_grad or gradient_edge(self) is self
 
     @property
     def _version(self) -> int:
+        note_read()
         if self._counter is None:
             raise RuntimeError("Inference tensors do not track version counter.")
         return self._counter.value % MOVED

@@ -103,6 +103,17 @@ def test_what_depends_on_values_is_not_learnt():
         assert yesca.equal(yesca.tensor([value]), yesca.tensor([True])) is value
 
 
+def test_what_tensors_of_one_spec_differ_in():
+    """Offsets, addresses and versions are in no key."""
+    memory = yesca.arange(12.0)
+    parts = [memory[0:4], memory[4:8], memory[8:12]]
+    for part in parts:
+        assert part.as_strided((2,), (2,)).tolist() == part[::2].tolist()
+        assert yesca.as_strided(part, (2,), (2,), 1).tolist() == [1.0, 3.0]
+        assert part.as_strided_scatter(yesca.zeros(2), (2,), (2,)).tolist()[1::2] \
+            == part[1::2].tolist()
+
+
 def test_numbers_in_keys_do_not_fill_the_table():
     before = fast.FAST.entries if fast.FAST else 0
     for n in range(3 * fast.FIXED_LIMIT):

@@ -18,7 +18,7 @@ from .state import STATE
 
 
 def note_read() -> None:
-    """Values are read: what follows may depend on them."""
+    """A value is read, or what tensors of one spec differ in: what follows may depend on it."""
     if STATE.seen is not None:
         STATE.seen.append(None)
 
