@@ -176,3 +176,70 @@ def test_more_operands_than_a_thousand():
     parts = [x * k for k in range(2500)]
     torch.cat(parts).sum().backward()
     assert x.grad.item() == sum(range(2500))
+
+
+@pytest.mark.parametrize("target, source, message", [
+    ((3,), (4,), r"size of tensor a \(3\) must match the size of tensor b \(4\).* dimension 0"),
+    ((2, 3), (3, 2), r"size of tensor a \(3\) must match the size of tensor b \(2\).* dimension 1"),
+    ((0,), (3,), r"size of tensor a \(0\) must match the size of tensor b \(3\)"),
+    ((3,), (2, 3), r"output with shape \[3\] doesn't match the broadcast shape \[2, 3\]"),
+    ((1,), (3,), r"output with shape \[1\] doesn't match the broadcast shape \[3\]")])
+def test_copies_of_another_shape(target, source, message):
+    with pytest.raises(RuntimeError, match=message):
+        torch.ones(target).copy_(torch.ones(source))
+
+
+@pytest.mark.parametrize("make", [
+    lambda dtype: torch.ones(3, dtype=dtype), lambda dtype: torch.empty((2, 2), dtype=dtype),
+    lambda dtype: torch.zeros_like(torch.ones(2), dtype=dtype),
+    lambda dtype: torch.full((2,), 1, dtype=dtype)])
+def test_dtypes_that_are_none(make):
+    for wrong in ("float32", 3, list):
+        with pytest.raises(TypeError, match="must be torch.dtype, not"):
+            make(wrong)
+
+
+#: PyTorch's class and words for calls that do not fit.
+MISFITS = {
+    "shapes": (lambda x: x + torch.ones(4), RuntimeError, "must match the size of tensor b"),
+    "product": (lambda x: x @ torch.ones(4, 5), RuntimeError, "cannot be multiplied"),
+    "dtypes": (lambda x: x @ torch.ones(3, 2, dtype=torch.float64), RuntimeError, "same dtype"),
+    "cat": (lambda x: torch.cat([x, torch.ones(3, 4)]), RuntimeError, "Sizes of tensors must"),
+    "view": (lambda x: x.view(4, 2), RuntimeError, "is invalid for input of size 6"),
+    "gather": (lambda x: x.gather(0, torch.full((2, 3), 9)), RuntimeError, "out of bounds"),
+    "index": (lambda x: x[5], IndexError, "out of bounds"),
+    "indices": (lambda x: x[0, 0, 0], IndexError, "too many indices"),
+    "dim": (lambda x: x.sum(3), IndexError, "Dimension out of range"),
+    "empty": (lambda x: torch.empty(0).max(), RuntimeError, "numel"),
+    "item": (lambda x: x.item(), RuntimeError, "cannot be converted to Scalar"),
+    "truth": (lambda x: bool(x), RuntimeError, "ambiguous"),
+    "scalar": (lambda x: (x.requires_grad_() * 2).backward(), RuntimeError, "scalar outputs"),
+    "no graph": (lambda x: x.sum().backward(), RuntimeError, "does not require grad"),
+    "leaf": (lambda x: x.requires_grad_().add_(1), RuntimeError, "leaf Variable"),
+    "view of a leaf": (lambda x: x.requires_grad_()[0].add_(1), RuntimeError, "a view of a leaf"),
+    "integers": (lambda x: x.long().requires_grad_(), RuntimeError, "floating point"),
+    "expanded": (lambda x: torch.ones(1).expand(3).add_(1), RuntimeError, "single memory location"),
+    "cast": (lambda x: x.long().add_(1.5), RuntimeError, "can't be cast"),
+}
+
+
+@pytest.mark.parametrize("name", MISFITS)
+def test_calls_that_do_not_fit(name):
+    function, error, words = MISFITS[name]
+    for _ in range(2):  # the second call finds what the first one learnt
+        with pytest.raises(error, match=words):
+            function(torch.ones(2, 3))
+
+
+def test_a_second_backward():
+    x = torch.ones(3, requires_grad=True)
+    y = (x * x).sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        y.backward()
+    z = x.exp()
+    total = (z * z).sum()
+    z.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        total.backward()
+    assert x.grad.tolist() == [2, 2, 2]

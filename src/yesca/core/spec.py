@@ -105,6 +105,8 @@ def spec(dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...] | None =
 
 def _make(dtype: DType, shape: Size, strides: tuple[int, ...] | None, device: Device,
           conj: bool) -> Spec:
+    if not isinstance(dtype, DType):
+        raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     if dtype.code < 0:
         raise NotImplementedError(
             f'"empty_cpu" not implemented for \'{SCALAR_NAMES[dtype]}\': there are no kernels for '

@@ -7,7 +7,7 @@ from typing import Any
 from ..core.dtypes import INTEGRAL, DType, bool_, float64, int64
 from ..core.memory_formats import is_in, strides_for
 from ..core.spec import spec
-from ..core.views import expand_strides, view_strides
+from ..core.views import broadcast_shapes, view_strides
 from ..loops.ir import Expr, cast, const
 from .kinds import composite, rows
 
@@ -38,7 +38,10 @@ to_dtype = rows(
 def _copy(p: Any, self: Any, src: Any, non_blocking: bool) -> None:
     target = p.result(spec(self.spec.dtype, self.spec.shape, strides_for(self.spec, None),
                            p.device))
-    expand_strides(src.spec.shape, src.spec.strides, self.spec.shape)
+    shape = broadcast_shapes(self.spec.shape, src.spec.shape)
+    if shape != tuple(self.spec.shape):
+        raise RuntimeError(f"output with shape {list(self.spec.shape)} doesn't match the broadcast "
+                           f"shape {list(shape)}")
     p.flat(lambda x: cast(x, self.spec.dtype), [src], [target])
 
 
