@@ -242,3 +242,45 @@ def test_anomaly_mode_names_the_forward_line():
             torch.autograd.detect_anomaly():
         assert torch.is_anomaly_enabled()
     assert not torch.is_anomaly_enabled()
+
+
+def test_hooks_of_a_leafs_end_come_after_its_own():
+    seen = []
+    x = leaf(1.0, 2.0)
+    end = x.view_as(x).grad_fn.next_functions[0][0]
+    end.register_prehook(lambda grads: seen.append("before"))
+    end.register_hook(lambda given, taken: seen.append("after"))
+    x.register_hook(lambda grad: seen.append("tensor"))
+    x.register_post_accumulate_grad_hook(lambda x: seen.append("accumulated"))
+    (x * 2).sum().backward()
+    assert seen == ["tensor", "before", "accumulated", "after"]
+
+
+def test_hooks_of_results_that_got_nothing():
+    seen = []
+    x = leaf(1.0, 2.0)
+    first, second = (x * 2).unbind()
+    second.register_hook(lambda grad: seen.append(grad))
+    (first * 3).backward()
+    assert seen == [None] and x.grad.tolist() == [6.0, 0.0]
+
+
+def test_hooks_of_a_node_that_backward_names():
+    seen = []
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    y.grad_fn.register_prehook(lambda grads: seen.append("before"))
+    y.grad_fn.register_hook(lambda given, taken: seen.append(given))
+    y.sum().backward(inputs=[y])
+    assert seen == ["before", (None, None)] and y.grad.tolist() == [1.0, 1.0]
+
+
+def test_what_hooks_may_not_return():
+    x = leaf(1.0)
+    y = x * 2
+    y.register_hook(lambda grad: grad.double())
+    with pytest.raises(RuntimeError, match=r"changed the type of value \(was torch.FloatTensor"):
+        y.backward()
+    x.register_post_accumulate_grad_hook(lambda x: 3)
+    with pytest.raises(TypeError, match="expected Variable, but hook returned 'int'"):
+        x.sum().backward()

@@ -7,12 +7,13 @@ hooks before the node, its derivative, hooks after it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
 from ..core.memory_formats import lies_as
+from ..core.dtypes import SCALAR_NAMES
 from ..core.storage import UntypedStorage
 from ..core.tensor_base import TensorBase
 from ..dispatch import observing
@@ -181,7 +182,7 @@ class Run:
         if collects and not needed:
             self.collect(node, grads)
         if not needed:
-            return (None,) * len(node._edges)
+            return self.pass_by(node, grads)
         if extra is not None and extra.pre_hooks:
             grads = _pre_hooks(extra, grads)
         apply = node.apply
@@ -208,6 +209,20 @@ class Run:
             return self.visit(node, grads, needed)
         with observer.node(f"{_EVALUATE}{node.name()}", node._sequence):
             return self.visit(node, grads, needed)
+
+    def pass_by(self, node: Any, grads: list[Any]) -> Sequence[Any]:
+        """A node above which nothing is asked for; hooks of one that `backward` names still run."""
+        made, extra = (None,) * len(node._edges), node._extra
+        targets = self.targets or {}
+        if self.accumulate and extra is not None \
+                and any((node, port) in targets for port in range(len(grads))):
+            if extra.pre_hooks:
+                grads = _pre_hooks(extra, grads)
+            if not self.retain:
+                node.release()
+            if extra.hooks:
+                _after(node, extra, made, grads)
+        return made
 
     def collect(self, node: Any, grads: Sequence[Any]) -> None:
         """Keep what `grad()` was asked for."""
@@ -258,7 +273,7 @@ class Run:
             return
         extra = tensor._extra
         if extra is not None and extra.hooks:
-            box[-1] = _call_hooks(extra.hooks, box[-1])
+            box[-1] = _call_hooks(_in_order(extra.hooks), box[-1])
         wanted = self.targets is None or (tensor, 0) in self.targets
         if not self.accumulate or not wanted:
             grad = box.pop()
@@ -272,9 +287,8 @@ class Run:
             with observer.node(_EVALUATE + _ACCUMULATE, -1), observer.node(_ACCUMULATE, -1):
                 accumulate(tensor, box, self.create)
         if extra is not None and extra.after:
-            for hook in list(extra.after.values()):
-                if hook(tensor) is not None:
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+            for hook in _in_order(extra.after):
+                _refuse(hook(tensor))
 
 
 def accumulate(tensor: Any, box: list[Any], create: bool) -> None:
@@ -302,26 +316,57 @@ def accumulate(tensor: Any, box: list[Any], create: bool) -> None:
 
 # ---- hooks -----------------------------------------------------------------------------------
 
-def _call_hooks(hooks: Any, grad: Any) -> Any:
-    """Hooks of one tensor: each may replace the gradient."""
-    for hook in list(hooks.values()):
-        if grad is None:
-            return None
+class NodeHook:
+    """A hook on a leaf's end of the tape: it comes after those of the tensor itself."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: Callable[[Any], Any]) -> None:
+        self.run = run
+
+    def __call__(self, value: Any) -> Any:
+        return self.run(value)
+
+
+def _in_order(hooks: Any) -> list[Any]:
+    return sorted(hooks.values(), key=lambda hook: isinstance(hook, NodeHook))
+
+
+def _refuse(returned: Any) -> None:
+    """Hooks that run after accumulation give nothing."""
+    if returned is None:
+        return
+    if not isinstance(returned, TensorBase):
+        raise TypeError(f"expected Variable, but hook returned '{type(returned).__name__}'")
+    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+
+
+def _call_hooks(hooks: list[Any], grad: Any) -> Any:
+    """Hooks of one tensor: each may replace the gradient (None, if no other result's came)."""
+    for hook in hooks:
         changed = hook(grad)
         if changed is not None:
             if not isinstance(changed, TensorBase):
                 raise TypeError("expected Variable, but hook returned "
                                 f"'{type(changed).__name__}'")
-            if changed._spec.shape != grad._spec.shape:
-                raise RuntimeError("hook '" + getattr(hook, "__name__", "hook")
-                                   + "' has changed the size of value")
+            if grad is not None:
+                _check_change(getattr(hook, "__name__", "hook"), changed._spec, grad._spec)
             grad = changed
     return grad
 
 
+def _check_change(name: str, made: Any, was: Any) -> None:
+    if made.dtype is not was.dtype:
+        names = [f"torch.{SCALAR_NAMES[s.dtype]}Tensor" for s in (was, made)]
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {names[0]} got "
+                           f"{names[1]})")
+    if made.shape != was.shape:
+        raise RuntimeError(f"hook '{name}' has changed the size of value")
+
+
 def _tensor_hooks(extra: Any, grads: list[Any]) -> None:
     for port, hooks in (extra.tensor_hooks or {}).items():
-        grads[port] = _call_hooks(hooks, grads[port])
+        grads[port] = _call_hooks(list(hooks.values()), grads[port])
     for port, reference in (extra.retained or {}).items():
         tensor, grad = reference(), grads[port]
         if tensor is not None and grad is not None:

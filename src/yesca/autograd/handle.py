@@ -13,6 +13,7 @@ from ..core.tensor_base import TensorBase
 from ..dispatch.state import HOOKED_LEAVES
 from ..runtime.plan import NUMBER
 from ..runtime.program import Ref
+from .engine import NodeHook
 from .function_node import FunctionNode, HandleMethods
 from .inplace import gradient_edge
 from .node import Node, PackedNode
@@ -91,7 +92,7 @@ class LeafHandle(GradFn):
         extra = self.node._more()
         if getattr(extra, kind) is None:
             setattr(extra, kind, OrderedDict())
-        return register(getattr(extra, kind), hook)
+        return register(getattr(extra, kind), NodeHook(hook))
 
 
 LeafHandle.__name__ = LeafHandle.__qualname__ = "AccumulateGrad"
