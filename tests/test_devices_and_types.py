@@ -28,7 +28,7 @@ def test_streams_and_events():
 def test_interop_threads(monkeypatch):
     monkeypatch.setattr(interop, "_count", None)
     assert torch.get_num_interop_threads() >= 1
-    with pytest.raises(RuntimeError, match="positive number of threads"):
+    with pytest.raises(RuntimeError, match="expects a positive integer"):
         torch.set_num_interop_threads(0)
     torch.set_num_interop_threads(3)
     assert torch.get_num_interop_threads() == 3

@@ -10,6 +10,7 @@ import functools
 import golden_kernels
 import pytest
 
+from yesca.loops.verify import verify
 from yesca.passes.pipeline import lower
 from yesca.runtime import machine
 from yesca.runtime.compiler import Compiler, probed_features
@@ -60,6 +61,8 @@ def test_every_file_has_a_kernel():
 def test_objects(kernel, name):
     functions = [(lower(stage), f"stage{k}", variant)
                  for k, (stage, variant) in enumerate(golden_kernels.stages(kernel))]
+    for stage, _, _ in functions:
+        verify(stage, lowered=True)
     code = compiler(name).compile(emit_module(functions), kernel)
     check_object(code, name, [symbol for _, symbol, _ in functions])
 
