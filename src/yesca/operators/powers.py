@@ -88,6 +88,7 @@ def _power_of(inplace: bool) -> Any:
     def body(ops: Any, self: Any, exponent: Any) -> Any:
         if not ops.is_tensor(self):
             base = _wrapped(self, exponent.dtype) if isinstance(self, int) else self
+            exponent = ops.contiguous(exponent)  # as the powers of a number are
             return ops.pow_general(ops.scalar_tensor(base, exponent), exponent)
         if isinstance(exponent, bool) and self.dtype is bool_:
             return getattr(ops, fixed)(self, int(exponent))

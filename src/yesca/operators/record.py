@@ -27,6 +27,11 @@ Autocast. `autocast` is the class of the operator under `torch.autocast("cpu")`:
 tensors are cast to the lower precision), "float32" (halves are widened), "promote" (all go to
 the widest dtype among them) or "" (it takes what comes).
 
+Memory. Results lie as PyTorch's do: `core.memory_formats` has its rules, by name. An elementwise
+record whose results do not follow its operands says so with `strides`, a function of the first
+operand's spec. `overlap` and `stretched` are about targets of writes: how they may meet operands
+(see `meets`), and whether they may be expanded tensors.
+
 Tests. `tests/support/operator_cases.py` makes arguments from the schema and the kind. What it
 cannot guess stands here: `domain`, the interval that values are drawn from (or one for each
 argument that needs its own), and `samples(make)`, which gives tuples of arguments in the schema's
