@@ -103,7 +103,12 @@ def elementwise_program(record: Record, p: Any, values: tuple[Any, ...]) -> None
             p.check(held, const(0, int64), record.fail)
         steps = {"narrow": narrow} if record.steps and promoted in _HALVES else {}
         made = record.body(*args, **steps)  # type: ignore[misc]
-        return made if isinstance(made, tuple) else (made,)
+        stored = made if isinstance(made, tuple) else (made,)
+        if result not in _HALVES or record.derived_from is not None:
+            return stored
+        # What is stored into a target of another dtype is rounded to the half type first.
+        return tuple(m if r.spec.dtype is result else cast(m, result)
+                     for m, r in zip(stored, results, strict=True))
 
     p.flat(body, tensors, results)
 
