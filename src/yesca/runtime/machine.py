@@ -249,7 +249,10 @@ class Engine:
             entry = cache.get(name)
         if entry is None or kernel.key not in entry.meta["keys"]:
             return False
-        self._add(entry, {kernel.key: kernel.name})
+        try:
+            self._add(entry, {kernel.key: kernel.name})
+        except MachineError:  # made beside another C library: what it calls is not here
+            return False
         for key in entry.meta["keys"]:
             cache.mark(self._entry_name(key), beside=name)
         return True
