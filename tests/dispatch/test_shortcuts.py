@@ -114,6 +114,14 @@ def test_what_tensors_of_one_spec_differ_in():
             == part[1::2].tolist()
 
 
+def test_one_tensor_given_twice():
+    """Where both operands are one object, nothing tells in which order a plan took them."""
+    a, b = yesca.tensor([4.0]), yesca.tensor([6.0])
+    for _ in range(3):
+        assert a.__rmod__(a).item() == 0.0
+        assert a.__rmod__(b).item() == 2.0
+
+
 def test_numbers_in_keys_do_not_fill_the_table():
     before = fast.FAST.entries if fast.FAST else 0
     for n in range(3 * fast.FIXED_LIMIT):
@@ -167,6 +175,12 @@ def test_out_of_other_strides_and_sizes():
             yesca.add(x, 1, out=yesca.empty(5))
         with pytest.raises(RuntimeError, match="result type Float can't be cast"):
             yesca.add(x, 1, out=yesca.empty(3, 4, dtype=yesca.int64))
+
+
+def test_out_of_factories_is_resized_each_time():
+    """A plan for the resized tensor is none for the one that was given."""
+    for _ in range(3):
+        assert yesca.ones(2, 2, out=yesca.zeros(0)).tolist() == [[1.0, 1.0], [1.0, 1.0]]
 
 
 def test_out_and_gradients():

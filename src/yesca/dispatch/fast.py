@@ -249,6 +249,10 @@ class _Fast:
     def learn(self, number: int, key: bytes, /, *args: Any, **options: Any) -> Any:
         """Run the Python twin and enter its plan under the key that was not found."""
         one = self.operators[number]
+        out = options.get("out")
+        given = (*args, *(v for name, v in options.items() if name != "out"))
+        tensors = shortcuts.tensors_in(given if out is None else (out, *given))
+        specs = [tensor._spec for tensor in tensors]
         before, seen = STATE.seen, []  # type: ignore[var-annotated]
         STATE.seen = seen
         try:
@@ -257,12 +261,11 @@ class _Fast:
             STATE.seen = before
         if before is not None:
             before.append(None)
-        out = options.get("out")
-        given = (*args, *(v for name, v in options.items() if name != "out"))
-        tensors = shortcuts.tensors_in(given if out is None else (out, *given))
+        if one.fixed and len({id(tensor) for tensor in tensors}) < len(tensors):
+            return made  # which of two equal ones the plan took where, cannot be told
         words = [*memoryview(key).cast("q")]
-        self.enter(words, shortcuts.find(seen, made, tensors, words[1], one.fixed, self.runner),
-                   given)
+        self.enter(words, shortcuts.find(seen, made, tensors, specs, words[1], one.fixed,
+                                         self.runner), given)
         if one.fixed:
             one.entries += 1
             if one.entries >= FIXED_LIMIT:

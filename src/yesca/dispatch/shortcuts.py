@@ -44,11 +44,12 @@ class Shortcut:
     pick: int  # the only one of several results that the call gives, or -1
 
 
-def find(seen: list[Run | None], made: Any, tensors: list[Any], mask: int, fixed: bool, kinds: Any
-         ) -> Shortcut | None:
+def find(seen: list[Run | None], made: Any, tensors: list[Any], specs: list[Any], mask: int,
+         fixed: bool, kinds: Any) -> Shortcut | None:
     """The one plan of a watched call that gave `made`, or None.
 
-    mask: which of the tensors want a gradient; fixed: whether the key holds the numbers' values.
+    specs: what the tensors were before the call; mask: which of them want a gradient; fixed:
+    whether the key holds the numbers' values.
     """
     if len(seen) != 1 or seen[0] is None:
         return None
@@ -58,6 +59,8 @@ def find(seen: list[Run | None], made: Any, tensors: list[Any], mask: int, fixed
     if unread < 0 or (unread and mask) or any(
             a is not b for a, b in zip(run.tensors, tensors, strict=False)):
         return None
+    if any(plan.operand_spec(k) is not was for k, was in enumerate(specs[:len(run.tensors)])):
+        return None  # resized before the plan ran
     several, pick = _class_of(run.made, made), -1
     if several is NotImplemented and isinstance(run.made, tuple):
         several = None
