@@ -122,6 +122,25 @@ def test_one_tensor_given_twice():
         assert a.__rmod__(b).item() == 2.0
 
 
+def test_a_list_is_another_index_than_a_tuple():
+    for _ in range(3):
+        assert x[0, 1].item() == 1.0
+        assert yesca.equal(x[[0, 1]], x[:2])
+        assert yesca.equal(x[[0, 1],], x[:2])
+
+
+def test_texts_made_at_run_time_do_not_fill_the_table():
+    def call():
+        return yesca.div(x, 2, rounding_mode="".join(["flo", "or"]))
+
+    wanted = call()
+    before = fast.FAST.entries if fast.FAST else 0
+    for _ in range(20):
+        assert yesca.equal(call(), wanted)
+    if fast.FAST:
+        assert fast.FAST.entries <= before + 2  # of `equal`
+
+
 def test_numbers_in_keys_do_not_fill_the_table():
     before = fast.FAST.entries if fast.FAST else 0
     for n in range(3 * fast.FIXED_LIMIT):

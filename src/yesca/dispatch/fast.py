@@ -263,6 +263,8 @@ class _Fast:
             before.append(None)
         if one.fixed and len({id(tensor) for tensor in tensors}) < len(tensors):
             return made  # which of two equal ones the plan took where, cannot be told
+        if any(sys.intern(text) is not text for text in shortcuts.texts_in(given)):
+            return made  # made at run time: its address, which would be in the key, never recurs
         words = [*memoryview(key).cast("q")]
         self.enter(words, shortcuts.find(seen, made, tensors, specs, words[1], one.fixed,
                                          self.runner), given)

@@ -7,7 +7,7 @@ fall back to Python, never fail. Words: a tag, then what tells values apart:
     tensor  spec | 1           number  2 (int) or 3 (float)     int      5, value
     object  6, address         tuple   7, length, items ...     slice    8, start, stop, step
     tensors 9, count, each     left out  10                     float    11, bits
-    index   12, a tensor       out       13, a tensor
+    index   12, a tensor       out       13, a tensor           list     14, length, items ...
 
 The first word is the operator's number and the default dtype, the second the mask of what wants a
 gradient.
@@ -202,7 +202,7 @@ def encode_static(call: ptr, thing: obj, depth: i64) -> bool_:
         many = list_size(thing)
         if many > ITEM_LIMIT:
             return False
-        push(call, 7)
+        push(call, 14)  # `x[[0, 1]]` is not `x[0, 1]`
         push(call, many)
         for j in range(many):
             if not encode_static(call, list_item(thing, j), depth + 1):
