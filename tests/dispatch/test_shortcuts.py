@@ -1,5 +1,7 @@
 """The builtin path runs plans of watched functions; the second call must equal the first."""
 
+import pickle
+
 import pytest
 
 import yesca
@@ -139,6 +141,19 @@ def test_texts_made_at_run_time_do_not_fill_the_table():
         assert yesca.equal(call(), wanted)
     if fast.FAST:
         assert fast.FAST.entries <= before + 2  # of `equal`
+
+
+@pytest.mark.parametrize("name", ["zeros", "split", "max", "arange", "full"])
+def test_pickled_functions_are_the_public_ones(name):
+    """The operators of the same name ask no class or mode."""
+    function = getattr(yesca, name)
+    assert pickle.loads(pickle.dumps(function)) is function
+
+
+@pytest.mark.parametrize("name", ["split", "max", "new_zeros"])
+def test_pickled_methods_are_methods(name):
+    method = getattr(yesca.Tensor, name)
+    assert pickle.loads(pickle.dumps(method)) == method
 
 
 def test_numbers_in_keys_do_not_fill_the_table():

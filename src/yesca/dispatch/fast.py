@@ -177,15 +177,16 @@ class _Fast:
         number = _owner(self.operator(record, twin))
         return _builtin(self.function_address, name, number, twin.__doc__)
 
-    def watch(self, twin: Callable[..., Any], name: str, parameters: tuple[str, ...]) -> Any:
+    def watch(self, twin: Callable[..., Any], name: str, parameters: tuple[str, ...],
+              place: str = "") -> Any:
         """A builtin in front of a function that is no record."""
-        number = _owner(self.operator(None, twin, False, parameters))
+        number = _owner(self.operator(None, twin, False, parameters), place)
         return _builtin(self.function_address, name, number, twin.__doc__)
 
     def watched_method(self, twin: Callable[..., Any], name: str, parameters: tuple[str, ...]
                        ) -> Any:
         """The same as a method."""
-        return _bindable(self.watch(twin, name, parameters))
+        return _bindable(self.watch(twin, name, parameters, "Tensor"))
 
     def readers(self, cls: type) -> None:
         """Put the builtins that read one value on the class."""
@@ -208,7 +209,7 @@ class _Fast:
 
         Bound at each call: unlike the descriptors of `methods`, it costs no code of its own.
         """
-        number = _owner(self.operator(record, twin, True))
+        number = _owner(self.operator(record, twin, True), "Tensor")
         return _bindable(_builtin(self.function_address, name, number, twin.__doc__))
 
     def methods(self, cls: type, wanted: list[tuple[str, Record, Callable[..., Any]]]) -> None:
@@ -403,26 +404,34 @@ def upcoming_sequence() -> int:
 
 
 class _Owner(int):
-    """What a builtin function is bound to: its operator's number, and where pickle finds it."""
+    """What a builtin function is bound to: its operator's number, and where pickle finds it.
 
-    __slots__ = ()
+    place: "" for the operators, "public" for the package, "Tensor" for that class.
+    """
+
+    _place = ""
 
     def __getattr__(self, name: str) -> Any:
         from .call import OPERATORS
 
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(OPERATORS, name)
+        if self._place == "Tensor" and FAST is not None:
+            return getattr(FAST.types["tensor"], name)
+        package = sys.modules[__name__.partition(".")[0]]
+        return getattr(package if self._place == "public" else OPERATORS, name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_owner, (-1,))  # numbers differ between processes
+        return (_owner, (-1, self._place))  # numbers differ between processes
 
 
 _Owner.__name__ = _Owner.__qualname__ = "type"  # shown as `<built-in method add of type object>`
 
 
-def _owner(number: int) -> _Owner:
-    return _Owner(number)
+def _owner(number: int, place: str = "") -> _Owner:
+    made = _Owner(number)
+    made._place = place
+    return made
 
 
 class _MethodDefinition(ctypes.Structure):

@@ -73,10 +73,10 @@ def public(name: str, made: Any) -> Any:
     special = next((table[name] for table in TABLES if name in table), None)
     if special is None or not isinstance(special, FunctionType):
         return made
-    return _watched(name, protocol.guarded(special))
+    return _watched(name, protocol.guarded(special), "public")
 
 
-def _watched(name: str, made: Callable[..., Any]) -> Callable[..., Any]:
+def _watched(name: str, made: Callable[..., Any], place: str = "") -> Callable[..., Any]:
     """A function that is no record, behind a builtin that learns which plans its calls run."""
     if name not in WATCHED or fast.FAST is None:
         return made
@@ -86,7 +86,7 @@ def _watched(name: str, made: Callable[..., Any]) -> Callable[..., Any]:
             names += [""] * SPREAD
         elif parameter.kind is not parameter.VAR_KEYWORD:
             names.append(parameter.name)
-    return fast.FAST.watch(made, name, tuple(names))
+    return fast.FAST.watch(made, name, tuple(names), place)
 
 
 def method(name: str) -> Callable[..., Any] | None:
