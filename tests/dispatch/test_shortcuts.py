@@ -229,6 +229,20 @@ def test_out_and_gradients():
             assert not yesca.add(leaf, 1, out=out).requires_grad
 
 
+class Asked(yesca.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__, sorted(kwargs or {})
+
+
+def test_out_of_a_class_that_takes_calls_over():
+    out, asked = yesca.empty(3, 4), x.as_subclass(Asked)
+    for _ in range(3):
+        assert yesca.add(x, x, out=out) is out
+        assert yesca.add(x, x, out=asked) == ("add", ["out"])
+        assert yesca.add(asked, x, alpha=2, out=out) == ("add", ["alpha", "out"])
+
+
 def test_out_after_it_was_saved():
     """A write through `out=` is one that backward notices."""
     w = yesca.ones(3, 4, requires_grad=True)

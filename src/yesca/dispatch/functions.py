@@ -169,9 +169,13 @@ def _with_out(found: Record) -> Callable[..., Any]:
     def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None:
             return plain(*args, **kwargs)
+        classes = protocol.participants((*args, *kwargs.values(), out))
+        if classes:
+            return protocol.offer(getattr(calls.OPERATORS, found.name), classes, args,
+                                  {**kwargs, "out": out})
         if isinstance(out, TensorBase):
             values = bound(*args, **kwargs)
-            if not protocol.participants((*values, out)) and not _wants_tape(values, out):
+            if not _wants_tape(values, out):
                 made = calls.call_out(found, values, out)
                 if made is not NotImplemented:
                     return made
