@@ -252,6 +252,9 @@ class _Fast:
         one = self.operators[number]
         out = options.get("out")
         given = (*args, *(v for name, v in options.items() if name != "out"))
+        if any(sys.intern(text) is not text for text in shortcuts.texts_in(given)):
+            shortcuts.note_read()  # made at run time: its address, part of the key, never recurs
+            return one.twin(*args, **options)
         tensors = shortcuts.tensors_in(given if out is None else (out, *given))
         specs = [tensor._spec for tensor in tensors]
         before, seen = STATE.seen, []  # type: ignore[var-annotated]
@@ -262,13 +265,11 @@ class _Fast:
             STATE.seen = before
         if before is not None:
             before.append(None)
-        if one.fixed and len({id(tensor) for tensor in tensors}) < len(tensors):
-            return made  # which of two equal ones the plan took where, cannot be told
-        if any(sys.intern(text) is not text for text in shortcuts.texts_in(given)):
-            return made  # made at run time: its address, which would be in the key, never recurs
         words = [*memoryview(key).cast("q")]
-        self.enter(words, shortcuts.find(seen, made, tensors, specs, words[1], one.fixed,
-                                         self.runner), given)
+        found = shortcuts.find(seen, made, tensors, specs, words[1], one.fixed, self.runner)
+        if one.fixed and len({id(tensor) for tensor in tensors}) < len(tensors):
+            found = None  # which of two equal ones the plan took where, cannot be told
+        self.enter(words, found, given)
         if one.fixed:
             one.entries += 1
             if one.entries >= FIXED_LIMIT:
