@@ -60,6 +60,7 @@ class _Fast:
     retired: list[list[Any]] = field(default_factory=list)  # plans of emptied tables
     operators: list[_Operator] = field(default_factory=list)
     entries: int = 0
+    watched: int = 0  # calls that `learn` has run
     off: bool = False  # every call takes the Python path (refresh() makes a change known)
     recorder: Any = None  # whose tape the builtin writes
     bare: int = 0  # the thread that runs a call past the observer
@@ -249,6 +250,7 @@ class _Fast:
 
     def learn(self, number: int, key: bytes, /, *args: Any, **options: Any) -> Any:
         """Run the Python twin and enter its plan under the key that was not found."""
+        self.watched += 1
         one = self.operators[number]
         out = options.get("out")
         given = (*args, *(v for name, v in options.items() if name != "out"))

@@ -9,6 +9,7 @@ index, any; a trailing `?` admits None. `self` is called `input` in the free fun
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -67,6 +68,7 @@ def parse(text: str) -> Schema:
             continue
         kind, _, rest = part.partition(" ")
         label, equals, default = rest.partition("=")
+        label = sys.intern(label)  # names and texts come back in keys, by address
         optional = kind.endswith("?")
         kind = kind.removesuffix("?")
         if kind.endswith("..."):
@@ -95,7 +97,7 @@ def _constant(text: str) -> Any:
     if text.startswith("["):
         return tuple(int(x) for x in text[1:-1].split(",") if x.strip())
     if text[0] in "'\"":
-        return text[1:-1]
+        return sys.intern(text[1:-1])
     try:
         return int(text)
     except ValueError:
