@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .core.dtypes import BOOL, bool_, uint8
+from .base.errors import type_name
+from .base.frames import warn
+from .core.dtypes import BOOL, SCALAR_NAMES, bool_, uint8
 from .core.tensor_base import TensorBase
 from .dispatch import creation, from_data, inplace
 from .dispatch.call import OPERATORS, call
@@ -14,6 +16,7 @@ from .dispatch.state import STATE
 _basic: list[Any] = []
 _ALL = slice(None)
 _BASIC = (int, slice, type(None), type(Ellipsis))
+_LONGEST = 31  # sequences up to this length may stand for a tuple of indices
 
 
 def _is_basic(index: Any) -> bool:
@@ -27,12 +30,16 @@ def get(tensor: Any, index: Any) -> Any:
     if not _basic:
         _basic.append(record("getitem"))
     if _is_basic(index):
-        settled = tuple(_settled(i) for i in index) if type(index) is tuple else _settled(index)
-        return call(_basic[0], (tensor, settled))
+        return call(_basic[0], (tensor, _bounded(index)))
     view, indices = _parts(tensor, index)
     if not indices:
         return OPERATORS.alias(tensor) if view is tensor else view
     return OPERATORS.index_at(view, *_packed(view, indices))
+
+
+def _bounded(index: Any) -> Any:
+    """A basic index with slices of plain integers."""
+    return tuple(map(_settled, index)) if type(index) is tuple else _settled(index)
 
 
 def _parts(tensor: Any, index: Any) -> tuple[Any, dict[int, Any]]:
@@ -46,14 +53,14 @@ def _parts(tensor: Any, index: Any) -> tuple[Any, dict[int, Any]]:
 
 def put(tensor: Any, index: Any, value: Any) -> None:
     """`tensor[index] = value`."""
+    if not isinstance(value, TensorBase):
+        value = _as_value(value, tensor)
     if index is Ellipsis or (type(index) is slice and index == _ALL and tensor._spec.ndim):
         view, indices = tensor, {}  # no view of it
     elif tensor._spec.ndim and _is_basic(index):
-        view, indices = OPERATORS.getitem(tensor, index), {}
+        view, indices = OPERATORS.getitem(tensor, _bounded(index)), {}
     else:
         view, indices = _parts(tensor, index)
-    if not isinstance(value, TensorBase):
-        value = _as_value(value, tensor)
     if indices:
         _put_indexed(view, indices, value)
         return
@@ -71,10 +78,16 @@ def put(tensor: Any, index: Any, value: Any) -> None:
 
 
 def _as_value(value: Any, tensor: Any) -> Any:
-    if isinstance(value, (int, float, complex)):
+    """What is no tensor must be a number: Python's, or a NumPy scalar that passes for one."""
+    if type(value) in (int, float, complex, bool):
         return value
-    made = from_data.from_data(value, None, tensor.device, copy=False)
-    return made if made.dim() else made.item()
+    if isinstance(value, (int, float, complex)):  # NumPy's, or a class of the program's
+        return next(kind(value) for kind in (int, float, complex) if isinstance(value, kind))
+    if type(value).__module__ == "numpy" and getattr(value, "__index__", None) is not None \
+            and type(value).__name__ != "ndarray":
+        return value.__index__()
+    raise TypeError(f"can't assign a {type_name(value)} to a "
+                    f"torch.{SCALAR_NAMES[tensor._spec.dtype]}Tensor")
 
 
 def _trimmed(value: Any, view: Any) -> Any:
@@ -136,7 +149,9 @@ def _check_mask(view: Any, dim: int, mask: Any) -> bool:
 
 def split(tensor: Any, index: Any) -> tuple[Any, dict[int, Any]]:
     """The basic part applied as a view, and the tensors that index its dimensions."""
-    items = list(index) if isinstance(index, tuple) else [index]
+    items = list(index) if _is_several(index) else [index]
+    if len(items) > tensor.dim() and sum(map(_width, items)) > tensor.dim():
+        raise IndexError(f"too many indices for tensor of dimension {tensor.dim()}")
     items = [_settled(i) for i in items]
     used = sum(_width(i) for i in items)
     if tensor.dim() == 0 and any(isinstance(i, int) for i in items):
@@ -172,6 +187,32 @@ def split(tensor: Any, index: Any) -> tuple[Any, dict[int, Any]]:
     return call(record("getitem"), (tensor, tuple(basic))), indices  # type: ignore[arg-type]
 
 
+def _is_several(index: Any) -> bool:
+    """Whether an index stands for several: a tuple does, and a short sequence with more than
+    numbers in it, as NumPy once had it."""
+    if isinstance(index, tuple):
+        return True
+    if isinstance(index, TensorBase) or not _is_sequence(index) or len(index) > _LONGEST:
+        return False
+    if not any(i is None or i is Ellipsis or isinstance(i, (slice, TensorBase)) or _is_sequence(i)
+               for i in index):
+        return False
+    if type(index).__module__ != "numpy" and not isinstance(index, (str, bytes)):
+        warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be "
+             "changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this "
+             "will be interpreted as tensor index, x[torch.tensor(seq)], which will result either "
+             "in an error or a different result")
+        return True
+    return isinstance(index, str)
+
+
+def _is_sequence(value: Any) -> bool:
+    """Whether items can be asked for by position."""
+    kind = type(value)
+    return not isinstance(value, dict) and getattr(kind, "__getitem__", None) is not None \
+        and getattr(kind, "__len__", None) is not None and getattr(value, "ndim", 1) != 0
+
+
 def _width(item: Any) -> int:
     """How many dimensions an index takes."""
     if item is None or item is Ellipsis:
@@ -197,17 +238,20 @@ def _settled(item: Any) -> Any:
         if spec.ndim == 0 and spec.dtype is not bool_ and not item._requires_grad:
             return int(item.item())  # type: ignore[attr-defined]
         return item
-    if isinstance(item, (list, tuple)) or type(item).__module__ == "numpy":
-        if getattr(item, "ndim", 1) == 0 and type(item).__module__ == "numpy":
-            return item.__index__()  # type: ignore[union-attr]
-        if isinstance(item, (list, tuple)) and len(item) == 0:
+    if _is_sequence(item):
+        if isinstance(item, (str, bytes)):
+            raise TypeError(f"new(): invalid data type '{type_name(item)}'")
+        if len(item) == 0:
             return creation.empty(0, dtype=_long())
-        return from_data.from_data(item, None, None, copy=False)
+        made = from_data.from_data(item, None, None, copy=False)
+        if made.is_complex():
+            raise TypeError("'complex' object cannot be interpreted as an integer")
+        return _settled(made.long() if made.is_floating_point() else made)
     if getattr(item, "__index__", None) is not None:
         return item.__index__()
     raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
-        f"valid indices (got {kind.__name__})")
+        f"valid indices (got {type_name(item)})")
 
 
 def _long() -> Any:
@@ -219,4 +263,6 @@ def _long() -> Any:
 def _bound(value: Any) -> int | None:
     if value is None or type(value) is int:
         return value
+    if getattr(value, "__index__", None) is None:
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
     return int(value.__index__())

@@ -160,3 +160,61 @@ def test_sums_do_not_depend_on_threads():
     for other in made[1:]:
         assert all(torch.equal(a, b) for a, b in zip(made[0], other, strict=True))
     assert torch.equal(made[0][0], made[0][1])
+
+
+CUBE = torch.arange(8).reshape(2, 2, 2)
+#: Sequences that are no tuples, and the tuples that they stand for, as PyTorch 2.13 has it.
+STANDING = [
+    ([[0, 1], [1, 0]], ([0, 1], [1, 0])), ([[0], [1]], ([0], [1])), ([[0, 1]], ([0, 1],)),
+    ([slice(0, 1), 0], (slice(0, 1), 0)), ([None, 0], (None, 0)), ([..., 0], (..., 0)),
+    ([0, [1]], (0, [1])), ([[0, 1], [1]], ([0, 1], [1])), ([(0, 1), (1, 0)], ([0, 1], [1, 0])),
+    ([torch.tensor(0), torch.tensor(1)], (0, 1)), ([np.array([0, 1])], ([0, 1],)),
+    ([[True, False], [0]], (torch.tensor([True, False]), [0])), ([[[0]]], ([[0]],)),
+]
+
+
+@pytest.mark.parametrize(("sequence", "meant"), STANDING, ids=str)
+def test_sequences_that_stand_for_tuples(sequence, meant):
+    with pytest.warns(UserWarning, match="Using a non-tuple sequence for multidimensional"):
+        assert torch.equal(CUBE[sequence], CUBE[meant])
+    ours, wanted = CUBE.clone(), CUBE.clone()
+    with pytest.warns(UserWarning, match="Using a non-tuple sequence for multidimensional"):
+        ours[sequence] = 9
+    wanted[meant] = 9
+    assert torch.equal(ours, wanted)
+
+
+@pytest.mark.parametrize("sequence", [[0, 1], range(2), np.array([[0, 1], [1, 0]]), [True, False],
+                                      [0.5, 1.0], [[0]] * 32], ids=str)
+def test_sequences_that_are_one_index(sequence):
+    index = torch.as_tensor(list(sequence) if isinstance(sequence, range) else sequence)
+    if index.dtype.is_floating_point:
+        index = index.long()
+    assert torch.equal(CUBE[sequence], CUBE[index])
+
+
+@pytest.mark.parametrize(("index", "error", "message"), [
+    ("a", TypeError, "new(): invalid data type 'str'"),
+    (b"a", TypeError, "new(): invalid data type 'bytes'"),
+    ((0, "a"), TypeError, "new(): invalid data type 'str'"),
+    ("abcd", IndexError, "too many indices for tensor of dimension 3"),
+    (np.float32(1), IndexError, "valid indices (got numpy.float32)"),
+    (torch.float32, IndexError, "valid indices (got torch.dtype)"),
+    ([1j], TypeError, "'complex' object cannot be interpreted as an integer"),
+    (slice(1.5, None), TypeError, "slice indices must be integers or None or have an __index__"),
+], ids=str)
+def test_what_is_no_index(index, error, message):
+    for call in (lambda: CUBE[index], lambda: CUBE.clone().__setitem__(index, 1)):
+        with pytest.raises(error) as caught:
+            call()
+        assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["a", [1, 2], (1, 2), None, np.array([1, 2]), np.float32(1)],
+                         ids=str)
+def test_only_numbers_and_tensors_are_assigned(value):
+    name = "numpy." * (type(value).__module__ == "numpy") + type(value).__name__
+    for index in (0, slice(None), torch.tensor([0]), CUBE > 3):
+        with pytest.raises(TypeError) as caught:
+            CUBE.clone()[index] = value
+        assert str(caught.value) == f"can't assign a {name} to a torch.LongTensor"

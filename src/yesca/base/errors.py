@@ -23,8 +23,16 @@ def type_name(value: object) -> str:
 
     >>> type_name(3), type_name([1]), type_name(None)
     ('int', 'list', 'NoneType')
+
+    Classes of C carry their module, as they do in their own error texts; Python's do not.
     """
-    return type(value).__name__
+    kind = type(value)
+    place = kind.__module__.partition(".")[0]
+    if place == "numpy":
+        return f"numpy.{kind.__name__}"
+    if place in ("torch", "yesca") and kind.__name__ == "dtype":
+        return f"torch.{kind.__name__}"
+    return kind.__name__
 
 
 def shape_text(shape: Iterable[int]) -> str:
