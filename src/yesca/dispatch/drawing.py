@@ -10,12 +10,12 @@ from typing import Any
 
 from ..base.errors import type_name
 from ..base.naming import public_module
-from ..core.devices import META, resolve
+from ..core.devices import CPU, META, resolve
 from ..core.dtypes import (
     COMPLEX, FLOATING, SCALAR_NAMES, DType, bool_, float16, float32, float64, get_default_dtype,
     int64, uint16, uint32, uint64,
 )  # fmt: skip
-from ..core.spec import spec
+from ..core.spec import Spec, spec
 from ..core.tensor_base import TensorBase, address_of
 from ..core.views import broadcast_shapes
 from ..runtime import draws
@@ -34,7 +34,8 @@ _MOST_CATEGORIES = 1 << 24
 
 def _new(name: str, sizes: Any, size: Any, out: Any, dtype: DType | None, layout: Any,
          device: Any, pin_memory: bool) -> Any:
-    """The tensor to draw into: a new one, or `out`, resized."""
+    """The tensor to draw into: a new one, or `out`, resized. The spec alone where a plan makes it.
+    """
     if size is None and not sizes:
         raise TypeError(f"{name}() received an invalid combination of arguments - got (), but "
                         "expected sizes: a tuple of ints, or several ints")
@@ -44,8 +45,18 @@ def _new(name: str, sizes: Any, size: Any, out: Any, dtype: DType | None, layout
     if out is not None:
         return _resized(out, shape, dtype)
     if layout is None and not pin_memory:
-        return fresh(make(spec(dtype or get_default_dtype(), shape, None, resolve(device))))
+        made = spec(dtype or get_default_dtype(), shape, None, resolve(device))
+        if fills.planned(made):
+            return made
+        return fresh(make(made))
     return fresh(empty(shape, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory))
+
+
+def _planned(made: Spec, source: Generator, kind: str, first: float, second: float,
+             requires_grad: bool) -> Any:
+    """A new tensor of random numbers."""
+    drawn = fills.planned_draw(made, source, kind, first, second)
+    return drawn.requires_grad_(True) if requires_grad else drawn
 
 
 def _resized(out: Any, shape: tuple[int, ...], dtype: DType | None) -> Any:
@@ -77,8 +88,11 @@ def rand(*sizes: Any, size: Any = None, generator: Any = None, names: Any = None
     >>> torch.rand(2)
     tensor([0.4963, 0.7682])
     """
-    fills.generator_of("rand", generator)
+    source = fills.generator_of("rand", generator)
     made = _new("rand", sizes, size, out, dtype, layout, device, pin_memory)
+    if type(made) is Spec:
+        fills.check_uniform(made.dtype, 0.0, 1.0)
+        return _planned(made, source, "uniform", 0.0, 1.0, requires_grad)
     return _finished(fills.uniform_(made, 0, 1, generator=generator), requires_grad, out)
 
 
@@ -92,8 +106,10 @@ def randn(*sizes: Any, size: Any = None, generator: Any = None, names: Any = Non
     >>> torch.randn(2)
     tensor([ 1.5410, -0.2934])
     """
-    fills.generator_of("randn", generator)
+    source = fills.generator_of("randn", generator)
     made = _new("randn", sizes, size, out, dtype, layout, device, pin_memory)
+    if type(made) is Spec:
+        return _planned(made, source, "normal", 0.0, fills.checked_width(made, 1.0), requires_grad)
     return _finished(fills.normal_(made, generator=generator), requires_grad, out)
 
 
@@ -128,10 +144,13 @@ def randint(*args: Any, low: Any = None, high: Any = None, size: Any = None,
     >>> torch.randint(10, (4,))
     tensor([4, 9, 3, 0])
     """
-    fills.generator_of("randint", generator)
+    source = fills.generator_of("randint", generator)
     low, high, size = _range_and_sizes(args, low, high, size)
     wanted = int64 if dtype is None and out is None else dtype
     made = _new("randint", (), tuple(size), out, wanted, layout, device, pin_memory)
+    if type(made) is Spec:
+        recipe = fills.integers(made, *fills.integer_bounds((low, high), {}))
+        return _planned(made, source, *recipe, requires_grad)
     return _finished(fills.random_(made, low, high, generator=generator), requires_grad, out)
 
 
@@ -150,8 +169,12 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | N
         raise TypeError(f"randperm(): argument 'n' (position 1) must be int, not {type_name(n)}")
     wanted = out._spec.dtype if out is not None else dtype or int64
     _check_permutation(wanted, int(n))
-    drawn = empty(int(n), dtype=int64, device="cpu" if out is not None else device)
-    fills.fill(drawn, draws.permutation, source, drawn._spec.numel)
+    place = CPU if out is not None else resolve(device)
+    if fills.planned(spec(int64, (int(n),), None, place)):
+        drawn = _planned(spec(int64, (int(n),)), source, "permutation", 0, 0, False)
+    else:
+        drawn = empty(int(n), dtype=int64, device=place)
+        fills.fill(drawn, "permutation", source, 0, 0)
     made = drawn if wanted is int64 else drawn.to(wanted)
     if out is not None:
         return _resized(out, (int(n),), dtype).copy_(made)
@@ -173,27 +196,38 @@ def _check_permutation(dtype: DType, n: int) -> None:
 
 # ---- like another tensor ---------------------------------------------------------------------
 
-def _like(name: str, other: Any, generator: Any, options: dict[str, Any]) -> Any:
+def _like(name: str, other: Any, options: dict[str, Any]) -> Any:
+    """The tensor to draw into, or the spec alone where a plan makes it."""
     if not isinstance(other, TensorBase):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not "
                         f"{type_name(other)}")
-    fills.generator_of(name, generator)
-    if not options and other._spec.dense:
-        return fresh(make(other._spec))
+    made = other._spec
+    if not options and fills.planned(made):
+        return made
+    if not options and made.dense:
+        return fresh(make(made))
     return fresh(empty_like(other, **options))
 
 
 def rand_like(input: Any, *, generator: Any = None, requires_grad: bool = False,
               **options: Any) -> Any:
     """Uniform numbers of [0, 1), with shape, dtype and strides of another tensor."""
-    made = _like("rand_like", input, generator, options)
+    source = fills.generator_of("rand_like", generator)
+    made = _like("rand_like", input, options)
+    if type(made) is Spec:
+        fills.check_uniform(made.dtype, 0.0, 1.0)
+        return _planned(made, source, "uniform", 0.0, 1.0, requires_grad)
     return _finished(fills.uniform_(made, generator=generator), requires_grad)
 
 
 def randn_like(input: Any, *, generator: Any = None, requires_grad: bool = False,
                **options: Any) -> Any:
     """Normal numbers, with shape, dtype and strides of another tensor."""
-    made = _like("randn_like", input, generator, options)
+    source = fills.generator_of("randn_like", generator)
+    made = _like("randn_like", input, options)
+    if type(made) is Spec:
+        width = fills.checked_width(made, 1.0)
+        return _planned(made, source, "normal", 0.0, width, requires_grad)
     return _finished(fills.normal_(made, generator=generator), requires_grad)
 
 
@@ -201,7 +235,11 @@ def randint_like(input: Any, *args: Any, low: Any = None, high: Any = None,
                  generator: Any = None, requires_grad: bool = False, **options: Any) -> Any:
     """randint_like(input, high) or (input, low, high), with the dtype of `input`."""
     low, high, _ = _range_and_sizes(args, low, high, ())
-    made = _like("randint_like", input, generator, options)
+    source = fills.generator_of("randint_like", generator)
+    made = _like("randint_like", input, options)
+    if type(made) is Spec:
+        recipe = fills.integers(made, *fills.integer_bounds((low, high), {}))
+        return _planned(made, source, *recipe, requires_grad)
     return _finished(fills.random_(made, low, high, generator=generator), requires_grad)
 
 
@@ -220,6 +258,12 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
                             "float), but expected tensors, or (float mean, float std, tuple of "
                             "ints size)")
         made = _new("normal", (), tuple(size), out, dtype, layout, device, pin_memory)
+        if type(made) is Spec:
+            source = fills.generator_of("normal", generator)
+            center, width = (fills.number("normal_", n, k, v)
+                             for k, (n, v) in enumerate((("mean", mean), ("std", std)), 1))
+            return _planned(made, source, "normal", center, fills.checked_width(made, width),
+                            requires_grad)
         return _finished(fills.normal_(made, mean, std, generator=generator), requires_grad, out)
     _check_deviation(std)
     specs = [p._spec for p in (mean, std) if isinstance(p, TensorBase)]
@@ -354,7 +398,7 @@ def _without_replacement(source: Generator, chosen: Any, weights: Any, rows: int
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if wrong:
         raise RuntimeError(_WRONG_WEIGHTS[wrong])
-    times = fills.exponential_(_like("multinomial", weights, None, {}), 1, generator=source)
+    times = fills.exponential_(fresh(empty_like(weights)), 1, generator=source)
     if dtype is not float64 and dtype is not float32:  # quotients are rounded to the dtype
         table = OPERATORS.div(weights, times).to(float32)
         times = full_like(table, 1)

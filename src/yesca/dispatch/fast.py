@@ -328,7 +328,8 @@ class _Fast:
         words = [kind, plan.operands, len(plan.results), len(plan.temporaries),
                  len(plan.launches), int(plan.differentiable), offset,
                  id(plan), plan.checks, len(saved), len(plan.writes),
-                 0 if found.several is None else id(found.several), int(bool(found.scalars)),
+                 0 if found.several is None else id(found.several),
+                 int(bool(found.scalars) or plan.record.kind == "random"),
                  found.pick, int(plan.record.meets == "none")]
         words += [plan.operand_spec(k).dtype.itemsize for k in range(plan.operands)]
         plan.native = sizes = [spec.nbytes for spec in plan.results]  # new results refer to them

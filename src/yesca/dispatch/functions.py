@@ -32,8 +32,11 @@ MEMORY_FORMATS = {f.name: f for f in (
     layouts.channels_last_3d)}
 #: Functions of those tables that often come down to one plan; the builtin path learns them.
 WATCHED = frozenset("""
-    arange empty empty_like eye full full_like linspace max min ones ones_like split zeros
-    zeros_like""".split())
+    arange empty empty_like eye full full_like linspace max min ones ones_like rand rand_like
+    randint randint_like randn randn_like randperm split zeros zeros_like""".split())
+#: The same among the methods.
+WATCHED_METHODS = frozenset("""
+    bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_""".split())
 SPREAD = 8  # sizes that a watched function takes as positional arguments
 
 
@@ -80,13 +83,18 @@ def _watched(name: str, made: Callable[..., Any], place: str = "") -> Callable[.
     """A function that is no record, behind a builtin that learns which plans its calls run."""
     if name not in WATCHED or fast.FAST is None:
         return made
+    return fast.FAST.watch(made, name, _parameters(made), place)
+
+
+def _parameters(made: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of a function's parameters, as many for `*sizes` as are taken."""
     names: list[str] = []
     for parameter in inspect.signature(made).parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
             names += [""] * SPREAD
         elif parameter.kind is not parameter.VAR_KEYWORD:
             names.append(parameter.name)
-    return fast.FAST.watch(made, name, tuple(names), place)
+    return tuple(names)
 
 
 def method(name: str) -> Callable[..., Any] | None:
@@ -108,6 +116,8 @@ def method(name: str) -> Callable[..., Any] | None:
 def bound_method(name: str) -> Callable[..., Any] | None:
     """The method of an operator, behind a builtin of machine code where there is one."""
     made = method(name)
+    if name in WATCHED_METHODS and fast.FAST is not None:
+        return fast.FAST.watched_method(made, name, _parameters(made))
     found = None if name in METHODS else record(name)
     if found is None and name.endswith("_"):
         found = record(name[:-1])

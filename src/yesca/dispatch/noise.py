@@ -26,6 +26,10 @@ def bernoulli_mask(like: Any, p: float, generator: Any = None) -> Any:
     `bernoulli_mask(input, 1 - p)` divided by 1 - p is what dropout multiplies its input with.
     """
     own = like._spec
+    if fills.planned(own):
+        source = fills.generator_of("bernoulli_", generator)
+        fills.check_chance(own, p)
+        return fills.planned_draw(own, source, "bernoulli", p, 0.0)
     made = fresh(make(own) if own.dense else empty_like(like.detach()))
     fills.bernoulli_(made, p, generator=generator)
     if made._counter is not None:

@@ -13,18 +13,21 @@ from typing import Any
 from ..base.frames import warn
 from ..base.errors import type_name
 from ..core import registry
-from ..core.devices import META
+from ..core.devices import CPU, META
 from ..core.dtypes import (
     BOOL, COMPLEX, FLOATING, SCALAR_NAMES, DType, bfloat16, bool_, float16, float32, float64,
     int8, int16, int32, int64, uint8, uint16, uint32, uint64,
 )
 from ..core.spec import Spec, spec
 from ..core.tensor_base import TensorBase, address_of
+from ..operators.random_numbers import recipe
 from ..runtime import draws
 from ..runtime.generator import Generator, default_generator
 from ..runtime.plan import new_storage
-from . import inplace
+from . import inplace, observing
+from .call import OPERATORS
 from .levels import random_fill
+from .shortcuts import note_read
 from .state import STATE
 
 #: Significant bits of the floating-point dtypes, and their largest numbers.
@@ -72,8 +75,6 @@ def number(name: str, argument: str, position: int, value: Any) -> float:
 def written(tensor: Any) -> None:
     """Refuse what may not be written in place, and count the write."""
     if tensor._requires_grad and STATE.grad:
-        from .call import OPERATORS
-
         OPERATORS.fill_(tensor, 0)
         return
     if not tensor._spec.dense:
@@ -88,8 +89,43 @@ def memory_order(made: Spec) -> list[int]:
     return sorted(range(made.ndim), key=lambda d: -made.strides[d])
 
 
-def fill(tensor: Any, draw: Callable[..., Any], source: Generator, *arguments: Any) -> Any:
+def plainly() -> bool:
+    """Whether nobody stands between a call and its plan: no level, and nobody who watches."""
+    return not STATE.levels and observing.current is None
+
+
+def planned(made: Spec) -> bool:
+    """Whether a plan makes a new tensor of this spec with random numbers in it."""
+    return made.numel > 0 and made.device is CPU and made.contiguous and plainly() \
+        and spec(made.dtype, made.shape) is made
+
+
+def planned_draw(made: Spec, source: Generator, kind: str, first: float, second: float) -> Any:
+    """The new tensor."""
+    return OPERATORS.random_new(tuple(made.shape), made.dtype, kind, first, second,
+                                source._ready())
+
+
+def drawn(tensor: Any, source: Generator, kind: str, first: float, second: float) -> Any:
+    """Draw into a tensor in place; a plan does it where one can."""
+    made = tensor._spec
+    if tensor._extra is not None:
+        inplace.settle(tensor)
+    if made.dense and made.numel and made.device is CPU and plainly() and not (
+            tensor._requires_grad and STATE.grad):
+        return OPERATORS.random_fill_(tensor, kind, first, second, source._ready())
+    written(tensor)
+    return fill(tensor, kind, source, first, second)
+
+
+def fill(tensor: Any, kind: str, source: Generator, first: float, second: float) -> Any:
+    """Draw the elements in the order of memory, whatever stands between."""
+    return fill_by(tensor, draws.draw, source, recipe(kind, tensor._spec), first, second)
+
+
+def fill_by(tensor: Any, draw: Callable[..., Any], source: Generator, *arguments: Any) -> Any:
     """Let `draw(source, address, *arguments)` write the elements in the order of memory."""
+    note_read()  # no plan says what happens here
     made = tensor._spec
     if made.numel == 0 or made.device is META:
         return tensor
@@ -109,19 +145,6 @@ def fill(tensor: Any, draw: Callable[..., Any], source: Generator, *arguments: A
 
 def _not_implemented(kernel: str, dtype: DType) -> NotImplementedError:
     return NotImplementedError(f'"{kernel}" not implemented for \'{SCALAR_NAMES[dtype]}\'')
-
-
-def _real(made: Spec) -> tuple[DType, int]:
-    """The dtype of the parts, and how many there are: complex numbers are drawn as two."""
-    if made.dtype.category == COMPLEX:
-        return made.dtype.to_real(), made.numel * 2
-    return made.dtype, made.numel
-
-
-def _distributed(tensor: Any, kind: str, first: float, second: float, generator: Generator) -> Any:
-    made = tensor._spec
-    written(tensor)
-    return fill(tensor, draws.distribution, generator, made.dtype, made.numel, kind, first, second)
 
 
 # ---- uniform and normal ----------------------------------------------------------------------
@@ -160,12 +183,17 @@ def uniform_(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any
     """uniform_(from=0, to=1): numbers of [from, to), in place."""
     low, high = _bounds(args, kwargs)
     source = generator_of("uniform_", generator)
-    dtype, count = _real(self._spec)
+    check_uniform(self._spec.dtype, low, high)
+    return drawn(self, source, "uniform", low, high)
+
+
+def check_uniform(dtype: DType, low: float, high: float) -> None:
+    """Refuse what `uniform_` has no numbers for."""
+    if dtype.category == COMPLEX:
+        dtype = dtype.to_real()
     if dtype not in DIGITS:
         raise _not_implemented("check_uniform_bounds", dtype)
     _check_bounds(dtype, low, high)
-    written(self)
-    return fill(self, draws.uniform, source, dtype, count, low, high)
 
 
 @random_fill
@@ -173,16 +201,17 @@ def normal_(self: Any, mean: float = 0, std: float = 1, *, generator: Any = None
     """Normal numbers, in place."""
     center, width = number("normal_", "mean", 1, mean), number("normal_", "std", 2, std)
     source = generator_of("normal_", generator)
+    return drawn(self, source, "normal", center, checked_width(self._spec, width))
+
+
+def checked_width(made: Spec, width: float) -> float:
+    """The deviation of the parts of a target of `normal_`, which may be refused."""
     if not width >= 0.0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {width:g}")
-    made = self._spec
-    dtype, count = _real(made)
-    if dtype not in DIGITS and count:
-        raise _not_implemented("normal_kernel_cpu", dtype)
-    if made.dtype.category == COMPLEX:
-        width /= 2.0**0.5  # the two parts share the variance
-    written(self)
-    return fill(self, draws.normal, source, dtype, count, center, width, made.contiguous)
+    shared = made.dtype.category == COMPLEX  # two parts share the variance
+    if not shared and made.dtype not in DIGITS and made.numel:
+        raise _not_implemented("normal_kernel_cpu", made.dtype)
+    return width / 2.0**0.5 if shared else width
 
 
 # ---- other distributions ---------------------------------------------------------------------
@@ -199,7 +228,7 @@ def exponential_(self: Any, lambd: float = 1, *, generator: Any = None) -> Any:
                            f"{SCALAR_NAMES[dtype]}")
     if not rate > 0.0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
-    return _distributed(self, "EXPONENTIAL", rate, 0.0, source)
+    return drawn(self, source, "exponential", rate, 0.0)
 
 
 @random_fill
@@ -212,7 +241,7 @@ def geometric_(self: Any, p: float, *, generator: Any = None) -> Any:
     dtype = self._spec.dtype
     if self._spec.numel and (dtype.category in (BOOL, COMPLEX) or _is_large_unsigned(dtype)):
         raise _not_implemented("geometric_cpu", dtype)
-    return _distributed(self, "GEOMETRIC", chance, 0.0, source)
+    return drawn(self, source, "geometric", chance, 0.0)
 
 
 @random_fill
@@ -224,7 +253,7 @@ def log_normal_(self: Any, mean: float = 1, std: float = 2, *, generator: Any = 
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={width:g}")
     if self._spec.numel and self._spec.dtype not in DIGITS:
         raise _not_implemented("log_normal_cpu", self._spec.dtype)
-    return _distributed(self, "LOG_NORMAL", center, width, source)
+    return drawn(self, source, "log_normal", center, width)
 
 
 @random_fill
@@ -238,7 +267,7 @@ def cauchy_(self: Any, median: float = 0, sigma: float = 1, *, generator: Any = 
     if dtype not in DIGITS:
         raise RuntimeError("Cauchy distribution is a continuous probability distribution. dtype "
                            f"must be a floating point but you specified {_c_name(dtype)}")
-    return _distributed(self, "CAUCHY", center, width, source)
+    return drawn(self, source, "cauchy", center, width)
 
 
 def _c_name(dtype: DType) -> str:
@@ -259,17 +288,21 @@ def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     source = generator_of("bernoulli_", generator)
     made = self._spec
     each = isinstance(p, TensorBase)
-    kernel = "bernoulli_tensor_cpu_self_" if each else "bernoulli_scalar_cpu_"
     chance = 0.0 if each else number("bernoulli_", "p", 1, p)
+    check_chance(made, chance, "bernoulli_tensor_cpu_self_" if each else "bernoulli_scalar_cpu_")
+    if not each:
+        return drawn(self, source, "bernoulli", chance, 0.0)
+    chances = _chances(self, p)
+    written(self)
+    return fill_by(self, _draw_chances, source, made, chances)
+
+
+def check_chance(made: Spec, chance: float, kernel: str = "bernoulli_scalar_cpu_") -> None:
+    """Refuse what `bernoulli_` has no numbers for."""
     if not 0 <= chance <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={chance:g}")
     if made.numel and (made.dtype.category == COMPLEX or _is_large_unsigned(made.dtype)):
         raise _not_implemented(kernel, made.dtype)
-    if not each:
-        return _distributed(self, "BERNOULLI", chance, 0.0, source)
-    chances = _chances(self, p)
-    written(self)
-    return fill(self, _draw_chances, source, made, chances)
 
 
 def _chances(target: Any, p: Any) -> Any:
@@ -305,9 +338,14 @@ def random_(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any:
     Without bounds: of all that the dtype holds (floating-point dtypes: up to 2**digits).
     """
     source = generator_of("random_", generator)
-    low, high = _integer_bounds(args, kwargs)
-    dtype = self._spec.dtype
-    if not self._spec.numel and high is None:
+    low, high = integer_bounds(args, kwargs)
+    return drawn(self, source, *integers(self._spec, low, high))
+
+
+def integers(made: Spec, low: int | None, high: int | None) -> tuple[str, int, int]:
+    """The recipe of integers of [low, high), or what stands for them where they are None."""
+    dtype = made.dtype
+    if not made.numel and high is None:
         base, bound, wide = 0, 1, False
     elif low is None:
         base, bound, wide = 0, _whole_range(dtype), dtype in (float64, int64)
@@ -322,11 +360,10 @@ def random_(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any:
         base, last = _checked_range(dtype, low, high)
         bound = last - base + 1
         wide = bound >= draws.WIDE_FROM
-    written(self)
-    return fill(self, draws.integers, source, dtype, self._spec.numel, base, bound, wide)
+    return "wide_integers" if wide else "integers", bound & ((1 << 64) - 1), base
 
 
-def _integer_bounds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+def integer_bounds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     """(from, to); (None, None) without bounds; (from, None) up to the dtype's largest."""
     names = ("to",) if len(args) == 1 and "to" not in kwargs else ("from", "to")
     given = dict(zip(names, args, strict=False))

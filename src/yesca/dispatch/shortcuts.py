@@ -56,7 +56,8 @@ def find(seen: list[Run | None], made: Any, tensors: list[Any], specs: list[Any]
     run = seen[0]
     plan = run.plan
     unread = len(tensors) - len(run.tensors)  # tensors of which only the spec counts
-    if unread < 0 or (unread and mask) or any(
+    taped = mask and plan.differentiable
+    if unread < 0 or (unread and taped) or any(
             a is not b for a, b in zip(run.tensors, tensors, strict=False)):
         return None
     if any(plan.operand_spec(k) is not was for k, was in enumerate(specs[:len(run.tensors)])):
@@ -69,7 +70,7 @@ def find(seen: list[Run | None], made: Any, tensors: list[Any], specs: list[Any]
             return None
     if several is NotImplemented or not _on_tape(plan, run.made, mask):
         return None
-    if fixed and mask and run.scalars:  # the tape would have to keep them
+    if fixed and taped and run.scalars:  # the tape would have to keep them
         return None
     return Shortcut(plan, _kind(plan, kinds), run.scalars if fixed else (), several, pick)
 

@@ -72,8 +72,9 @@ class Recorder:
         """Record a call; gives the storages of its results, or None if it has to run at once."""
         with self.lock:
             alone = plan.checks and not self.tape.storages  # it would run at once
-            if alone or plan.host or not self._recordable(tensors, scalars):
-                return None
+            if alone or plan.host or plan.record.kind == "random" or not self._recordable(
+                    tensors, scalars):
+                return None  # draws happen in the program's order, seeds set between them included
             if self.tape.full():
                 self.flush()
             key = array("q", (id(plan),))

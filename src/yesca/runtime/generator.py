@@ -1,8 +1,9 @@
 """Random number generators: seeds, states, and the lock around every draw.
 
 A `Generator` is a Mersenne Twister in a block of memory that native code reads and writes
-(`native/random.py`). Seeding only notes the seed; the block is filled when something is drawn, so
-`manual_seed` at the top of a program loads no machine code. What is drawn is in `draws.py`.
+(`native/random.py`). Seeding only notes the seed; the words are made when something is drawn, and
+the block at the first draw, so that `manual_seed` at the top of a program loads no machine code.
+What is drawn is in `draws.py` and `operators/random_numbers.py`.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ class _Native:
 
     def __init__(self) -> None:
         from . import units
-        from .native import random
+        from .native import drawing, random
 
+        self.take = units.callable_of(drawing.take, gil=True)
+        self.give = units.callable_of(drawing.give, gil=True)
         self.nbytes = random.State.NBYTES
         self.seed = units.callable_of(random.seed, gil=True)
         self.save = units.callable_of(random.save, gil=True)
@@ -49,6 +52,24 @@ def _loaded() -> _Native:
     return _native
 
 
+class _Lock:
+    """The lock of a state in memory; plans take it without Python's help."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, state: int) -> None:
+        self._state = state
+
+    def __enter__(self) -> None:
+        _loaded().take(self._state)
+
+    def __exit__(self, *_: object) -> None:
+        _loaded().give(self._state)
+
+
+_making = threading.Lock()  # held while a generator gets its memory
+
+
 class Generator:
     """A source of random numbers with a state of its own, as `torch.Generator`.
 
@@ -60,11 +81,10 @@ class Generator:
     def __new__(cls, device: Any = None) -> Generator:
         self = super().__new__(cls)
         self._device = _checked_device(device)
-        self._lock = threading.Lock()
         self._block = None
-        self._address = 0
+        self._address = 0  # of the state, once it has memory
+        self._lock: Any = None
         self._seed = DEFAULT_SEED
-        self._seeded = False  # whether the block holds what follows from the seed
         _alive.add(self)
         return self
 
@@ -79,21 +99,21 @@ class Generator:
     # ---- for those who draw --------------------------------------------------------------
 
     def _ready(self) -> int:
-        """The address of the state, seeded. Draw from it while holding `_lock` only."""
-        if not self._seeded:
+        """The address of the state. Draw from it while holding `_lock` only."""
+        if not self._address:
             native = _loaded()
-            with self._lock:
-                if not self._seeded:
+            with _making:
+                if not self._address:
                     self._allocate(native)
-                    native.seed(self._address, self._seed)
-                    self._seeded = True
         return self._address
 
     def _allocate(self, native: _Native) -> None:
-        if self._block is None:
-            self._block = ctypes.create_string_buffer(native.nbytes + _ALIGNMENT)
-            start = ctypes.addressof(self._block)
-            self._address = -(-start // _ALIGNMENT) * _ALIGNMENT
+        self._block = ctypes.create_string_buffer(native.nbytes + _ALIGNMENT)
+        start = ctypes.addressof(self._block)
+        address = -(-start // _ALIGNMENT) * _ALIGNMENT
+        native.seed(address, self._seed)
+        self._lock = _Lock(address)
+        self._address = address
 
     # ---- seeds ---------------------------------------------------------------------------
 
@@ -108,9 +128,11 @@ class Generator:
         return self
 
     def _restart(self, seed: int) -> None:
-        with self._lock:
+        with _making:
             self._seed = seed
-            self._seeded = False
+            if self._address:
+                with self._lock:
+                    _loaded().seed(self._address, seed)
 
     def seed(self) -> int:
         """Start from a seed that the system gives, which is returned."""
@@ -220,14 +242,17 @@ _held: list[Generator] = []
 
 
 def _hold() -> None:
+    _making.acquire()
     for generator in list(_alive):
-        generator._lock.acquire()
-        _held.append(generator)
+        if generator._address:
+            generator._lock.__enter__()
+            _held.append(generator)
 
 
 def _let_go() -> None:
     while _held:
-        _held.pop()._lock.release()
+        _held.pop()._lock.__exit__()
+    _making.release()
 
 
 forks.join(before=_hold, in_parent=_let_go, in_child=_let_go)

@@ -434,13 +434,19 @@ class Program:
         ], numbers, total, grain, name, cost))
 
     def native(self, name: str, refs: Sequence[Ref], numbers: Sequence[int], total: int,
-               grain: int) -> None:
-        """A launch of a function of `runtime.library`; its words: addresses, then numbers."""
+               grain: int, arguments: Sequence[tuple[int, str]] = ()) -> None:
+        """A launch of a function of `runtime.library`; its words: addresses, numbers, arguments.
+
+        arguments: (position, kind) of numbers that are given at run time.
+        """
         from . import library
 
         if total and self.device is not META:
-            self.raw(library.address(name), [*(0 for _ in refs), *numbers],
-                     list(enumerate(refs)), total, grain, name)
+            words = [*(0 for _ in refs), *numbers]
+            given = tuple((len(words) + k, self.ordinal(position), kind)
+                          for k, (position, kind) in enumerate(arguments))
+            self.raw(library.address(name), words + [0] * len(given), list(enumerate(refs)),
+                     total, grain, name, given)
 
     def host(self, name: str, refs: Sequence[Ref], numbers: Sequence[int] = (),
              **options: Any) -> None:

@@ -9,9 +9,11 @@ from typing import Any
 def address(name: str) -> int:
     """The address of the machine function `name(words, low, high)`."""
     from .. import units
+    from ..native import drawing
     from . import sorting
 
-    return units.address(getattr(sorting, name))
+    module = next(m for m in (sorting, drawing) if name in vars(m))
+    return units.address(getattr(module, name))
 
 
 def host_function(name: str) -> Callable[..., Any]:

@@ -6,9 +6,9 @@ like are the C library's, which PyTorch calls too.
 """
 
 import math
-from types import SimpleNamespace
 
 from ...core import dtypes
+from ...core.draws import Recipe
 from ...targets.native import (
     Unit, bf16, ceil, external, f16, f32, f64, fma, i8, i16, i32, i64, load_f64, load_i64, ptr,
     stack, store, store_f64, u64, void,
@@ -23,7 +23,6 @@ _log1p = external("log1p", [f64], f64)
 _exp = external("exp", [f64], f64)
 _tan = external("tan", [f64], f64)
 
-Kind = SimpleNamespace(NORMAL=0, EXPONENTIAL=1, GEOMETRIC=2, LOG_NORMAL=3, CAUCHY=4, BERNOULLI=5)
 _CHUNK = 256
 _PI = math.pi
 
@@ -115,11 +114,11 @@ def _transform(kind: i64, data: ptr, count: i64, first: f64, second: f64) -> voi
     failure = _log1p(-first)
     for index in range(count):
         value = load_f64(data, index * 8)
-        if kind == Kind.EXPONENTIAL:
+        if kind == Recipe.EXPONENTIAL:
             value = scale * _log1p(-value)
-        elif kind == Kind.GEOMETRIC:
+        elif kind == Recipe.GEOMETRIC:
             value = ceil(_log(value) / failure)
-        elif kind == Kind.LOG_NORMAL:
+        elif kind == Recipe.LOG_NORMAL:
             value = _exp(value)
         else:
             value = fma(second, _tan(_PI * (value - 0.5)), first)
@@ -134,13 +133,13 @@ def draw(state: ptr, code: i64, target: ptr, count: i64, kind: i64, first: f64,
     done = 0
     while done < count:
         run = min(count - done, _CHUNK)
-        if kind == Kind.NORMAL or kind == Kind.LOG_NORMAL:
+        if kind == Recipe.NORMAL or kind == Recipe.LOG_NORMAL:
             normals(state, buffer, run, first, second)
         else:
             uniform_f64(state, buffer, run, 0.0, 1.0)
-        if kind == Kind.BERNOULLI:
+        if kind == Recipe.BERNOULLI:
             _truths(buffer, run, first)
-        elif kind != Kind.NORMAL:
+        elif kind != Recipe.NORMAL:
             _transform(kind, buffer, run, first, second)
         _narrow_floats(code, target, done, buffer, run)
         done += run

@@ -270,8 +270,11 @@ def run_together(pool: ptr, function: ptr, arguments: ptr, total: i64, grain: i6
 
 @unit.function
 def dispatch(function: ptr, arguments: ptr, total: i64, grain: i64) -> void:
-    """Do [0, total) in chunks of `grain`, on all threads where that can help."""
-    if total <= grain:
+    """Do [0, total) in chunks of `grain`, on all threads where that can help.
+
+    A grain of 0 is one of 1 whose chunks take long: whoever dispatches them gives the GIL up first.
+    """
+    if total <= max(grain, 1):
         if total > 0:
             call_void(function, arguments, i64(0), total)
         return

@@ -3,7 +3,9 @@
 A generator is one block of memory (`State`). Whole blocks of 624 words are made at a time and
 tempered at once, so that every fill below is a plain loop over words, which LLVM vectorises.
 `LEFT` and `NEXT` count as PyTorch's generator does, so that states can be exchanged: a draw takes
-one from `LEFT`, and makes a new block when none is left.
+one from `LEFT`, and makes a new block when none is left. A `LEFT` of 0 means that the words do not
+follow from the seed yet: they are made when one is needed. Whoever reads or writes a state that
+others may know holds its `LOCK` (`drawing.take`).
 
 Targets are contiguous. Numbers follow PyTorch's recipes word for word: 24 bits for float32 and
 the half types, 53 for float64, scaled to the bounds with one rounding; what is rounded up to the
@@ -22,7 +24,7 @@ unit = Unit("random")
 
 _WORDS, _MIDDLE = 624, 397
 State = SimpleNamespace(
-    SEED=0, LEFT=8, NEXT=16, SEEDED=24, SECOND=32, HAS_SECOND=40, SINGLE=48, WORDS=64,
+    SEED=0, LEFT=8, NEXT=16, SEEDED=24, SECOND=32, HAS_SECOND=40, SINGLE=48, LOCK=56, WORDS=64,
     DRAWS=64 + 4 * _WORDS, NBYTES=64 + 8 * _WORDS,
 )  # fmt: skip
 
@@ -42,16 +44,25 @@ _DOUBLE_MASK, _DOUBLE_SCALE = (1 << 53) - 1, 2.0**-53
 
 @unit.function
 def seed(state: ptr, value: u64) -> void:
-    """Start from a seed; only its low 32 bits make the words."""
-    memset(state, 0, State.WORDS)
+    """Start from a seed."""
     store_u64(state, State.SEED, value)
-    store_i64(state, State.LEFT, 1)
+    store_i64(state, State.LEFT, 0)
+    store_i64(state, State.NEXT, 0)
     store_i64(state, State.SEEDED, 1)
-    word = u32(value)
+    store_i64(state, State.SECOND, 0)
+    store_i64(state, State.HAS_SECOND, 0)
+    store_i64(state, State.SINGLE, 0)
+
+
+@unit.function
+def _begin(state: ptr) -> void:
+    """Make the words that follow from the seed; only its low 32 bits count."""
+    word = u32(load_u64(state, State.SEED))
     store_u32(state, State.WORDS, word)
     for index in range(1, _WORDS):
         word = (word ^ (word >> 30)) * 1812433253 + u32(index)
         store_u32(state, State.WORDS + index * 4, word)
+    store_i64(state, State.LEFT, 1)
 
 
 @unit.function(inline=True)
@@ -78,6 +89,8 @@ def _temper(words: ptr, draws: ptr) -> void:
 
 @unit.function
 def _refill(state: ptr) -> void:
+    if load_i64(state, State.LEFT) == 0:
+        _begin(state)
     words = state + State.WORDS
     for index in range(_WORDS - _MIDDLE):
         _twisted(words, index, index + 1, index + _MIDDLE)
@@ -151,6 +164,8 @@ def uniform_of(state: ptr) -> f64:
 @unit.function
 def save(state: ptr, target: ptr) -> void:
     """Write PyTorch's form of the state."""
+    if load_i64(state, State.LEFT) == 0:
+        _begin(state)
     memset(target, 0, Saved.NBYTES)
     store_i64(target, Saved.SEED, load_i64(state, State.SEED))
     store_i32(target, Saved.LEFT, i32(load_i64(state, State.LEFT)))
@@ -339,5 +354,6 @@ def chances_f64(state: ptr, target: ptr, chances: ptr, count: i64) -> i64:
 
 @unit.function
 def copy_state(target: ptr, source: ptr) -> void:
-    """Make one generator's state that of another."""
+    """Make a state that nobody else knows yet that of another generator, whose lock is held."""
     memcpy(target, source, State.NBYTES)
+    store_i64(target, State.LOCK, 0)
