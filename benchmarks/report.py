@@ -7,10 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from .machine import Limits
-from .statistics_of_pairs import Result, Round
+from .statistics_of_pairs import Result, Round, Spread
 from .suites import Suite
 
-_UNITS = {"µs": 1e6, "ms": 1e3, "s": 1.0}
+_UNITS = {"µs": 1e6, "ms": 1e3, "s": 1.0, "MB": 1e-6}
 
 
 def table(suite: Suite, results: list[Result], limits: Limits | None = None) -> str:
@@ -35,8 +35,11 @@ def table(suite: Suite, results: list[Result], limits: Limits | None = None) -> 
 def _cells(suite: Suite, sides: list[str], row: Result) -> list[str]:
     scale = _UNITS[suite.unit]
     times = [_time(row.seconds[side] * scale) if side in row.seconds else "-" for side in sides]
-    figure = row.figure
-    suffix = " s" if row.unit == "s later" else ""
+    figure, limit, suffix = row.figure, row.limit, ""
+    if row.figure_is != "ratio":
+        suffix = f" {suite.unit}"
+        figure = Spread(figure.lower * scale, figure.median * scale, figure.upper * scale)
+        limit = None if limit is None else limit * scale
     reached = row.shares or {}
     shares = [f"{reached[side]:.0%}" for side in ("yesca", "torch") if side in reached]
     return [
@@ -44,7 +47,7 @@ def _cells(suite: Suite, sides: list[str], row: Result) -> list[str]:
         *times,
         f"{figure.median:.3f}{suffix}",
         f"{figure.lower:.3f}-{figure.upper:.3f}",
-        "-" if row.limit is None else f"{row.limit:.2f}{suffix}",
+        "-" if limit is None else f"{limit:.2f}{suffix}",
         "-" if row.control is None else f"{row.control:.3f}",
         " / ".join(shares) or "-",
         row.verdict,

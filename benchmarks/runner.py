@@ -57,17 +57,24 @@ def _check_cases(suite: Suite, side: Side, seconds: dict[str, float]) -> None:
 
 def judge(suite: Suite, rounds: list[Round], limits: Limits | None) -> list[Result]:
     """One result for each case, then the geometric mean where the suite shows one."""
-    results = [_judge_case(case, rounds, limits) for case in suite.cases]
+    ran = rounds[0].keys()
+    results = [
+        _judge_case(case, rounds, limits)
+        for case in suite.cases
+        if case.side in ran and case.base in ran  # JAX is not there everywhere
+    ]
     if suite.shows_mean:
         results.append(_judge_mean(suite, rounds))
     return results
 
 
 def _judge_case(case: Case, rounds: list[Round], limits: Limits | None) -> Result:
-    if case.later_than:
-        figure = differences(rounds, case.name, case.side, case.later_than)
+    if case.figure == "later":
+        figure = differences(rounds, case.name, case.side, case.base)
+    elif case.figure == "own":
+        figure = [found[case.side][case.name] for found in rounds]
     else:
-        figure = ratios(rounds, case.name, case.side)
+        figure = ratios(rounds, case.name, case.side, case.base)
     seconds = median_seconds(rounds, case.name)
     shares = {
         side: share
@@ -75,13 +82,13 @@ def _judge_case(case: Case, rounds: list[Round], limits: Limits | None) -> Resul
         if limits and (share := limits.share(case.flops, case.bytes, median)) is not None
     }
     return Result(
-        case=case.name,
+        case=case.label or case.name,
         seconds=seconds,
         figure=Spread.of(figure),
         control=Spread.of(ratios(rounds, case.name, "control")).median,
         limit=case.limit,
         pairs=len(rounds),
-        unit="s later" if case.later_than else "ratio",
+        figure_is=case.figure,
         shares=shares,
     )
 

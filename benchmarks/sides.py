@@ -37,18 +37,30 @@ class Side:
     cold: bool = False  # each run gets an empty folder for compiled kernels
 
     def run(self, task: Task, threads: int, timeout: float = 900.0) -> dict[str, float]:
-        """Run the task in a fresh process; returns seconds by the name of the case."""
+        """Run the task in fresh processes, one a part; returns seconds by the name of the case."""
+        found: dict[str, float] = {}
+        for part in task.parts or ("",):
+            found |= self._run_part(task, part, threads, timeout)
+        return found
+
+    def _run_part(
+        self, task: Task, part: str, threads: int, timeout: float
+    ) -> dict[str, float]:
         environment = dict(os.environ, **{name: str(threads) for name in _THREAD_VARIABLES})
         environment.update(self.environment)
         with tempfile.TemporaryDirectory(prefix="yesca-bench-") as empty:
             if self.cold:
                 environment["YESCA_CACHE_DIR"] = empty
+            # What PyTorch's compiler keeps between processes is never there: only yesca has a side
+            # of its own for either case.
+            environment["TORCHINDUCTOR_CACHE_DIR"] = empty
+            environment["BENCHMARK_SIDE"] = self.name
             # Wall-clock time: the child compares it with its own clock.
             environment["BENCHMARK_STARTED"] = repr(time.time())
             start = time.perf_counter()
             try:
                 result = subprocess.run(
-                    [*self.command, *task.command_for(self)],
+                    [*self.command, *task.command_for(self), *filter(None, [part])],
                     env=environment,
                     capture_output=True,
                     encoding="utf-8",
@@ -60,7 +72,8 @@ class Side:
             elapsed = time.perf_counter() - start
         if result.returncode != 0:
             tail = "\n".join(result.stderr.strip().splitlines()[-4:])
-            raise SideFailed(f"{self.name}: exit code {result.returncode}\n{tail}")
+            who = f"{self.name}, {part}" if part else self.name
+            raise SideFailed(f"{who}: exit code {result.returncode}\n{tail}")
         return task.seconds(result.stdout, elapsed)
 
 
@@ -71,6 +84,7 @@ class Task:
     program: str = ""
     statements: tuple[tuple[str, str], ...] = ()  # (side, statement)
     substitutes: tuple[tuple[str, str], ...] = ()  # (side, program): where a side has its own
+    parts: tuple[str, ...] = ()  # the program runs once for each, in a process of its own
 
     def command_for(self, side: Side) -> list[str]:
         statement = dict(self.statements).get(side.name)
@@ -100,6 +114,7 @@ def make_sides(torch_python: str, jax_python: str | None, cache: str) -> dict[st
         Side("torch", (torch_python,)),
         Side("control", (torch_python,)),
         Side("yesca, cold", (own,), cold=True),
+        Side("yesca, eager", (own,), {"YESCA_CACHE_DIR": cache}),
         Side("python", (own,)),
     ]
     if jax_python:

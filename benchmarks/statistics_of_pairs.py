@@ -52,11 +52,11 @@ class Result:
 
     case: str
     seconds: dict[str, float]  # side -> median seconds
-    figure: Spread  # what the limit is for: ratios to PyTorch, or seconds of difference
+    figure: Spread  # what the limit is for: ratios, or seconds
     control: float | None  # PyTorch against PyTorch
     limit: float | None
     pairs: int
-    unit: str = "ratio"  # or "s later"
+    figure_is: str = "ratio"  # or "later", "own": as in `suites.Case`
     shares: dict[str, float] | None = None  # side -> share of the machine's limit
 
     @property

@@ -76,7 +76,8 @@ def main():
         state, value = step(state, images[chosen], labels[chosen])
         float(value)
     epoch = time.perf_counter() - begin
-    print(json.dumps({"training step": best, "whole epoch": epoch}))
+    # The suites `mnist` and `compiled_step` name the step differently.
+    print(json.dumps({"training step": best, "MNIST": best, "whole epoch": epoch}))
 
 
 main()

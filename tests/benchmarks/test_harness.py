@@ -80,12 +80,14 @@ def test_limits_are_those_of_the_project():
         for name, suite in SUITES.items()
         for case in suite.cases
         if case.limit is not None and name not in ("small_ops", "large_ops")
+        if case.base == "torch" or case.figure == "later"
     }
     products = {
         ("matmul", f"{size} {layout}"): limit
         for size in (256, 1024, 2048)
         for layout, limit in (("NN", 1.1), ("NT", 1.15), ("TN", 1.15))
     }
+    compiled = {key: limits.pop(key) for key in list(limits) if key[0].startswith("compiled")}
     assert limits == {
         **products,
         ("bigram", "training step"): 0.45,
@@ -95,6 +97,32 @@ def test_limits_are_those_of_the_project():
         ("import", PROCESS): 0.13,
     }
     assert {case.limit for case in SUITES["large_ops"].cases} == {1.1}
+    check_limits_of_compiled_suites(compiled)
+
+
+def check_limits_of_compiled_suites(limits):
+    names = ("MNIST", "bigram", "GPT", "ResNet", "elementwise", "layer_norm(gelu + r)", "network")
+    assert limits == {
+        ("compiled_step", "MNIST"): 0.35,
+        ("compiled_step", "bigram"): 0.2,
+        ("compiled_step", "GPT"): 0.85,
+        ("compiled_step", "ResNet"): 1.3,
+        ("compiled_model", "MNIST"): 0.5,
+        ("compiled_model", "GPT"): 0.92,
+        ("compiled_inference", "elementwise"): 0.25,
+        ("compiled_inference", "layer_norm(gelu + r)"): 0.5,
+        ("compiled_inference", "network"): 0.3,
+        **{("compiled_first", name): 0.1 for name in names},
+        **{("compiled_first", f"{name}, beyond a later call"): 0.15 for name in names},
+        ("compiled_call", "eight operators"): 15e-6,
+        ("compiled_memory", "GPT"): 0.8,
+    }
+    others = {
+        (case.name, case.base): case.limit
+        for case in SUITES["compiled_step"].cases
+        if case.base != "torch"
+    }
+    assert others == {("MNIST", "jax"): 0.9, ("ResNet", "yesca, eager"): 0.95}
 
 
 def test_every_program_of_a_suite_exists():
@@ -104,11 +132,36 @@ def test_every_program_of_a_suite_exists():
             assert (PROGRAMS / program).is_file()
 
 
-@pytest.mark.parametrize("name", ["small_ops", "calls", "bigram", "frameworks"])
+@pytest.mark.parametrize(
+    "name", ["small_ops", "calls", "bigram", "frameworks", "compiled_inference", "compiled_call"]
+)
 def test_programs_time_every_case_under_yesca(name, run_program):
     seconds = json.loads(run_program(PROGRAMS / SUITES[name].task.program))
     assert list(seconds) == [case.name for case in SUITES[name].cases]
     assert all(0 < value < 10 for value in seconds.values())
+
+
+@pytest.mark.parametrize("name", ["bigram", "network"])
+def test_first_calls_are_timed_under_yesca(name, run_program):
+    program = PROGRAMS / SUITES["compiled_first"].task.program
+    seconds = json.loads(run_program(program, name))
+    assert list(seconds) == [name, f"{name}, beyond a later call"]
+    assert 0 <= seconds[f"{name}, beyond a later call"] < seconds[name]
+
+
+def test_step_programs_train(run_program, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"import sys\nsys.path.insert(0, {str(PROGRAMS)!r})\n"
+        "from step_programs import STEPS\n"
+        "for name, set_up in STEPS.items():\n"
+        "    if name != 'GPT':  # two seconds a step on a slow machine\n"
+        "        step = set_up()\n"
+        "        losses = [step().item() for _ in range(4)]\n"
+        "        assert losses[-1] < losses[0], (name, losses)\n",
+        encoding="utf-8",
+    )
+    run_program(program)
 
 
 # --- processes ------------------------------------------------------------------------------------
@@ -163,6 +216,36 @@ def test_threads_and_a_cold_cache_reach_the_process(tmp_path):
     )
     side = Side("torch", (sys.executable,), cold=True)
     assert side.run(Task(statements=(("torch", statement),)), threads=3)[PROCESS] > 0
+
+
+def test_the_parts_of_a_program_have_processes_of_their_own(tmp_path, monkeypatch):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import json, os, sys\n"
+        "print(json.dumps({sys.argv[1]: os.getpid(), 'side': len(os.environ['BENCHMARK_SIDE'])}))"
+    )
+    monkeypatch.setattr("benchmarks.sides.PROGRAMS", tmp_path)
+    found = Side("torch", (sys.executable,)).run(Task("program.py", parts=("x", "y")), threads=2)
+    assert set(found) == {"x", "y", "side"}
+    assert found["x"] != found["y"]
+    assert found["side"] == len("torch")
+
+
+def test_a_case_may_be_held_to_another_side_or_to_seconds():
+    rounds = rounds_of(yesca=[3.0], torch=[10.0], control=[10.0])
+    rounds[0]["yesca, eager"] = {"case": 4.0}
+    cases = (
+        Case("case", base="yesca, eager", label="to eager"),
+        Case("case", base="jax"),
+        Case("case", side="yesca, eager"),
+        Case("case", figure="own", limit=5.0),
+    )
+    rows = runner.judge(Suite("toy", "", Task(), cases, unit="ms"), rounds, None)
+    assert [row.figure.median for row in rows] == [0.75, 0.4, 3.0]
+    assert [row.case for row in rows] == ["to eager", "case", "case"]
+    last = report.table(Suite("toy", "", Task(), cases, unit="ms"), rows).splitlines()[-1]
+    assert "3000.000 ms" in last
+    assert "5000.00 ms" in last
 
 
 # --- report ---------------------------------------------------------------------------------------
