@@ -53,9 +53,7 @@ def test_a_step_needs_no_more_than_in_pytorch(no_collector):
         backward()
         update()
         clear()
-    # A product packs its operands in memory that counts here; PyTorch's library has its own.
-    packed = 64 * 256 * 4 + 64 * (1 + 256 // 8)
-    assert peak_of(backward) - packed <= 1.05 * RECORDED["backward_peak_bytes"]
+    assert 0 < peak_of(backward) <= 1.05 * RECORDED["backward_peak_bytes"]
     clear()
     assert 0 < peak_of(backward, update) <= 1.05 * RECORDED["step_peak_bytes"]
 

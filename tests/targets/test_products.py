@@ -138,9 +138,10 @@ def test_shapes_and_layouts(dtype, machine):
     for _ in range(120):
         sizes = draw.choice(SIZES), draw.choice(SIZES), draw.choice(SIZES)
         ways.add(check_one(draw, dtype, machine, sizes))
-    for sizes in ((130, 300, 700), (300, 600, 40), (140, 10, 300), (20, 40, 1000)):
+    for sizes in ((130, 300, 700), (300, 600, 40), (140, 10, 300), (20, 40, 1000), (40, 600, 70)):
         for _ in range(3):
             ways.add(check_one(draw, dtype, machine, sizes))
+    ways.add(check_one(draw, dtype, machine, (900, 530, 600)))  # units pack A, K in two blocks
     for _ in range(12):
         ways.add(check_one(draw, dtype, machine, (draw.choice([1, 2]), 512, 60)))
     assert {"pack", "tile", "row", "dot", "dots"} <= {kernel for way in ways for kernel in way}
@@ -184,7 +185,8 @@ def test_nan_and_infinity_go_where_they_should(m, n, k):
 
 
 @pytest.mark.parametrize(
-    "m,n,k", [(64, 256, 784), (300, 300, 900), (1, 500, 300), (16, 70, 500), (500, 1, 300)]
+    "m,n,k",
+    [(64, 256, 784), (300, 300, 900), (1, 500, 300), (16, 70, 500), (500, 1, 300), (70, 600, 90)],
 )
 def test_the_same_bits_however_units_are_split(m, n, k):
     generator = np.random.default_rng(4)
@@ -265,6 +267,17 @@ def test_plan_counts_and_depends_on_sizes_alone():
     assert all(stage.grain <= stage.units for stage in plan.stages)
     scalars = {name: place for place, name in plan.stages[-1].scalars}
     assert plan.stages[-1].words[scalars["alpha"]] == 0x3F800000
+
+
+@pytest.mark.parametrize("m,n,k,packed", [
+    (256, 784, 64, 0),  # a gradient of weights: units pack A, B is read where it lies
+    (256, 784, 512, 256 * 512),  # B is far and few units are high: A is packed once
+    (2048, 784, 1024, 784 * 1024),  # B is packed, A by units
+])  # fmt: skip
+def test_packed_operands_take_no_more_memory_than_they_need(m, n, k, packed):
+    plan = plan_product("float32", 1, m, n, k, (0, 4, 4 * m), (0, 4 * n, 4), (0, 4 * n),
+                        target=product_target(TRIPLE, HOST))  # fmt: skip
+    assert 4 * packed <= plan.scratch_bytes <= 4 * packed * 1.1
 
 
 def test_a_batch_against_one_matrix_is_one_product():

@@ -16,7 +16,7 @@ from ..loops.cost import Cost
 from ..targets.products import ProductPlan, plan_product, product_kernel, product_target
 from . import machine
 
-VERSION = "1"  # raise it when the same kernel kind gives other LLVM text
+VERSION = "2"  # raise it when the same kernel kind gives other LLVM text
 FEW_LAUNCHES = 8  # batches that do not join are launched one by one up to this many,
 LAUNCH_FLOPS = 1 << 18  # or where each is worth its launch; else their operands are copied
 

@@ -7,7 +7,8 @@ order, so the result is the same bits for any number of threads. The ways:
 dots   one row or one column, the matrix read along K: dot products
 row    few rows: B read where it lies, in long pieces
 dot    few rows or few columns, both operands lying along K: small tiles of dot products
-tile   everything else: micro-tiles in registers, after "pack" where reading in place does not pay
+tile   everything else: micro-tiles in registers, after "pack" where reading in place does not pay;
+       A of the compute dtype is packed by the units themselves, a few panels at a time
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import struct
 from dataclasses import dataclass, replace
 
 from .products_dot import DOT_WORDS, dot_kernel
-from .products_micro import TILE_WORDS, tile_kernel
+from .products_micro import ROOM_BYTES, TILE_WORDS, tile_kernel
 from .products_pack import PACK_WORDS, pack_kernel
 from .products_text import ITEM_BYTES, ProductTarget, compute_dtype, declarations, product_target
 
@@ -26,6 +27,9 @@ CHUNK_FLOPS = 1 << 20  # about 8 µs of one core: smaller pieces are not worth a
 CHUNK_BYTES = 1 << 17
 BLOCK_INNER = 384  # steps of K between two visits to C: panels of A and B stay in L1 and L2
 BLOCK_PANELS = 8  # panels of A, and of B, in a full unit: they share L2
+NEAR_BYTES = 1 << 19  # a B that stays in L2 while other things pass by
+FEW_UNITS = 8  # so few that smaller blocks are better
+PACKING_PANELS = 32  # panels of B in a full unit that packs A: so often is its packing used
 PACK_A_FROM = 512  # columns of C from which a packed A is read often enough
 PACK_B_FROM = 256  # rows of C from which a packed B is read often enough
 DOT_ROWS = 32  # rows of C up to which transposed B is read where it lies, K being long
@@ -252,21 +256,25 @@ def _bits(p: _Product, value: float) -> int:
     return struct.unpack("<q", struct.pack("<f", value) + bytes(4))[0]
 
 
-def _blocks(p: _Product, tile: tuple[int, int]) -> dict[str, int]:
-    """Cut C into units: full blocks, or smaller ones while they are few and worthwhile."""
+def _blocks(p: _Product, tile: tuple[int, int], room: int = 0) -> dict[str, int]:
+    """Cut C into units: full blocks, or smaller ones while they are few and worthwhile.
+
+    With room for some panels of A, units are at most so high, and rather low than narrow.
+    """
     work = 2 * max(p.k, 1)
     panels = [-(-p.m // tile[0]), -(-p.n // tile[1])]
-    block = [min(count, BLOCK_PANELS) for count in panels]
+    most = (min(room, BLOCK_PANELS), PACKING_PANELS) if room else (BLOCK_PANELS, BLOCK_PANELS)
+    block = [min(pair) for pair in zip(panels, most)]
     if p.k <= SMALL_INNER:
         block = [1, min(panels[1], 8 * BLOCK_PANELS)]  # write C in the order it lies
 
     def units() -> int:
         return p.batch * -(-panels[0] // block[0]) * -(-panels[1] // block[1])
 
-    while units() < 8 and block != [1, 1] and p.k > SMALL_INNER:
+    while units() < FEW_UNITS and block != [1, 1] and p.k > SMALL_INNER:
         if work * block[0] * block[1] * tile[0] * tile[1] < 2 * CHUNK_FLOPS:
             break
-        wider = int(block[1] > 1 and block[1] * 2 >= block[0])
+        wider = int(block[0] <= 2 if room else block[1] > 1 and block[1] * 2 >= block[0])
         block[wider] = -(-block[wider] // 2)
     counts = [-(-panel // part) for panel, part in zip(panels, block)]
     block = [-(-panel // count) for panel, count in zip(panels, counts)]  # even blocks
@@ -316,15 +324,39 @@ def _dot_stage(p: _Product, kernel: str, tile: tuple[int, int]) -> Stage:
     return _compute_stage(p, kernel, DOT_WORDS, values, p.roles, _blocks(p, step))
 
 
-def _tile_stage(p: _Product, kernel: str, tile: tuple[int, int], a: tuple, b: tuple) -> Stage:
-    """The stage of a tile kernel over plain operands."""
+def _tile_stage(p: _Product, kernel: str, tile: tuple[int, int], a: tuple, b: tuple,
+                packs: bool = False) -> Stage:
+    """The stage of a tile kernel over plain operands; units may pack A."""
+    inner = max(1, p.k) if kernel == "row" else _block_inner(p.k)
     values = {
         "a_batch": a[0], "a_row": a[1], "a_inner": a[2], "a_panel": tile[0] * a[1],
         "b_batch": b[0], "b_inner": b[1], "b_panel": tile[1] * b[2],
         "a_ahead": _ahead(a[2]), "b_ahead": _ahead(b[1]),
+        "block_inner": inner, "a_packs": int(packs), "a_lane": a[1], "a_step": a[2],
     }  # fmt: skip
-    values["block_inner"] = max(1, p.k) if kernel == "row" else _block_inner(p.k)
-    return _compute_stage(p, kernel, TILE_WORDS, values, p.roles, _blocks(p, tile))
+    panel = _panel_bytes(p, tile) if packs else 0
+    if packs:
+        step = tile[0] * p.goal
+        values |= {"a_row": p.goal, "a_inner": step, "a_panel": panel, "a_ahead": _ahead(step)}
+    blocks = _blocks(p, tile, packs and ROOM_BYTES // panel)
+    return _compute_stage(p, kernel, TILE_WORDS, values, p.roles, blocks)
+
+
+def _panel_bytes(p: _Product, tile: tuple[int, int]) -> int:
+    """The bytes of a panel of A, as far as a block of K goes."""
+    return _Packed(min(_block_inner(p.k), p.k), tile[0], 1, 1, p.goal).panel_stride
+
+
+def _units_pack(p: _Product, tile: tuple[int, int]) -> bool:
+    """Whether units may pack A for themselves: it must not cost much to do it for each.
+
+    Low units read B often, so it has to be near; high ones must be enough without cutting the
+    columns, as each piece of these packs anew.
+    """
+    if p.k * p.n * p.size <= NEAR_BYTES:
+        return p.k > 0
+    high = min(ROOM_BYTES // _panel_bytes(p, tile), BLOCK_PANELS) * tile[0]
+    return p.batch * -(-p.m // high) >= FEW_UNITS
 
 
 def _ahead(stride: int) -> int:
@@ -391,14 +423,20 @@ def _pack_stage(p: _Product, *operands: tuple | None) -> Stage:
 
 
 def _tiled(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
-    """Micro-tiles; A or B are packed where it pays, or where they cannot be read in place."""
+    """Micro-tiles; A or B are packed where it pays, or where they cannot be read in place.
+
+    Packed in scratch memory they are whole. Units that pack A for themselves do it once for each
+    of their columns' blocks, but next to their core, and without waiting for others.
+    """
     rows, columns = tile = target.tile(p.dtype)
     a, b, (a_role, b_role), scratch = p.a, p.b, p.roles, 0
     half = p.size != p.goal
     even = target.mask_registers or p.n % columns == 0
     packs: list[tuple | None] = [None, None]
     changes: dict[str, int] = {}
-    if half or p.n > PACK_A_FROM:
+    often = half or p.n > PACK_A_FROM
+    by_units = often and not half and _units_pack(p, tile)
+    if often and not by_units:
         packed = _Packed(p.k, rows, p.batch if a[0] else 1, -(-p.m // rows), p.goal)
         packs[0] = (packed, a_role, p.m, *a, scratch)
         changes |= {"a": scratch, "a_panel": packed.panel_stride}
@@ -410,7 +448,7 @@ def _tiled(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
         changes |= {"b": scratch, "b_panel": packed.panel_stride}
         b, b_role = (packed.batch_stride, columns * p.goal, p.goal), "scratch"
         scratch += packed.total
-    stage = _tile_stage(replace(p, roles=(a_role, b_role)), "tile", tile, a, b)
+    stage = _tile_stage(replace(p, roles=(a_role, b_role)), "tile", tile, a, b, by_units)
     words = dict(zip(TILE_WORDS, stage.words)) | changes
     stage = replace(stage, words=tuple(words.values()))
     if any(packs) and p.k:

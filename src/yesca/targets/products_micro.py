@@ -2,18 +2,25 @@
 
 A micro-kernel keeps its tile's sums in registers over one block of K. It reads A by two run-time
 strides and B by one (columns lie side by side), so packed panels and plain matrices are the same
-code: packing only changes strides. Sums of one element are added in the order of K, and blocks of
-K are added in order by one thread, hence results do not depend on threads.
+code: packing only changes strides. A unit may pack its rows of A by itself, into a room on its
+stack: the panels stay close to the core that reads them, and need no memory and no barrier. Sums
+of one element are added in the order of K, and blocks of K are added in order by one thread, hence
+results do not depend on threads.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .products_pack import fill_panel, panel_functions
 from .products_text import Code, ProductTarget, Vectors
+
+ROOM_BYTES = 1 << 17  # for A's panels, on the stack of whatever thread runs a unit
 
 # The parameter words of the tile kernel, in order. Strides are bytes. "panel" strides lead from one
 # panel (a micro-tile's rows of A, or columns of B) to the next, "ahead" is how far to prefetch.
+# If a_packs is not 0, units pack A, whose own strides are a_lane and a_step; a_row, a_inner and
+# a_panel are those in the room.
 TILE_WORDS = (
     "c", "d", "a", "b",  # pointers; d is null where nothing is added
     "rows", "columns", "inner",
@@ -22,6 +29,7 @@ TILE_WORDS = (
     "b_inner", "b_panel", "b_batch", "a_ahead", "b_ahead",
     "alpha", "beta", "floor",  # in the compute dtype; floor is -inf, or 0 for relu
     "block_rows", "block_columns", "block_inner", "row_blocks", "column_blocks",
+    "a_packs", "a_lane", "a_step",
 )  # fmt: skip
 TILE = {name: place for place, name in enumerate(TILE_WORDS)}
 
@@ -138,6 +146,7 @@ def tile_kernel(name: str, target: ProductTarget, dtype: str, tile: tuple[int, i
     """The tile kernel: units are (batch, row block, column block), column blocks fastest."""
     shape = Tile(name, target, dtype, *tile)
     text = "".join(micro_kernel(shape, height) for height in sub_rows(shape.rows))
+    text += panel_functions(name, target, dtype)
     if not target.mask_registers:
         text += _edge(shape)
     code = Code(f"define void @{name}(ptr noalias %words, i64 %lo, i64 %hi) {target.attributes()}")
@@ -147,6 +156,8 @@ def tile_kernel(name: str, target: ProductTarget, dtype: str, tile: tuple[int, i
     scalar = shape.arithmetic().scalar
     for word in ("alpha", "beta", "floor"):
         words[word] = code.word("%words", TILE[word], scalar)
+    words["room"] = code.value(f"alloca [{ROOM_BYTES} x i8], align 64")
+    words["packs"] = code.value(f"icmp ne i64 {words['a_packs']}, 0")
     with code.loop("%lo", "%hi", "1") as unit:
         _unit(code, shape, words, unit.index)
     return text + code.text()
@@ -189,6 +200,11 @@ def _block(code: Code, tile: Tile, words: dict, place: dict, inner: str) -> None
     floor = code.value(f"select i1 {last}, {scalar} {words['floor']}, {scalar} {lowest}")
     d_base = code.value(f"select i1 {first}, ptr {place['d']}, ptr {place['c']}")
     a_base = code.at(place["a"], code.mul(inner, words["a_inner"]))
+    panel = code.value(f"udiv i64 {place['row']}, {rows}")
+    a_base = code.at(a_base, code.mul(panel, words["a_panel"]))
+    with code.when(words["packs"]):
+        _pack_rows(code, tile, words, place, inner, count)
+    a_base = code.value(f"select i1 {words['packs']}, ptr {words['room']}, ptr {a_base}")
     b_base = code.at(place["b"], code.mul(inner, words["b_inner"]))
     with code.loop(place["column"], place["column_end"], str(columns)) as column:
         panel = code.value(f"udiv i64 {column.index}, {columns}")
@@ -196,7 +212,7 @@ def _block(code: Code, tile: Tile, words: dict, place: dict, inner: str) -> None
         wide = code.smaller(code.sub(words["columns"], column.index), str(columns))
         across = code.mul(column.index, size)
         with code.loop(place["row"], place["row_end"], str(rows)) as row:
-            panel = code.value(f"udiv i64 {row.index}, {rows}")
+            panel = code.value(f"udiv i64 {code.sub(row.index, place['row'])}, {rows}")
             a = code.at(a_base, code.mul(panel, words["a_panel"]))
             c = code.at(place["c"], code.add(code.mul(row.index, words["c_row"]), across))
             d = code.at(d_base, code.add(code.mul(row.index, d_row), across))
@@ -204,6 +220,19 @@ def _block(code: Code, tile: Tile, words: dict, place: dict, inner: str) -> None
             high = code.smaller(code.sub(words["rows"], row.index), str(rows))
             call = (c, words["c_row"], d, d_row, count, wide, beta, floor)
             _heights(code, tile, words["a_row"], (a, b, *call), high)
+
+
+def _pack_rows(code: Code, tile: Tile, words: dict, place: dict, inner: str, count: str) -> None:
+    """Emit the packing of a unit's rows of A, for one block of K, into its room."""
+    rows, pitch = tile.rows, str(tile.rows * tile.arithmetic().size)
+    start = code.at(place["a"], code.mul(inner, words["a_step"]))
+    with code.loop(place["row"], place["row_end"], str(rows)) as row:
+        panel = code.value(f"udiv i64 {code.sub(row.index, place['row'])}, {rows}")
+        goal = code.at(words["room"], code.mul(panel, words["a_panel"]))
+        source = code.at(start, code.mul(row.index, words["a_lane"]))
+        lanes = code.smaller(code.sub(place["row_end"], row.index), str(rows))
+        strides = (words["a_lane"], words["a_step"])
+        fill_panel(code, tile.name, goal, pitch, source, strides, count, lanes)
 
 
 def _heights(code: Code, tile: Tile, a_row: str, call: tuple, high: str) -> None:

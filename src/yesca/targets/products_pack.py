@@ -22,7 +22,6 @@ PACK = {name: place for place, name in enumerate(PACK_WORDS)}
 
 def pack_kernel(name: str, target: ProductTarget, dtype: str) -> str:
     """The pack kernel of one dtype."""
-    text = _copy(name, target, dtype) + _transpose(name, target, dtype) + _single(name, dtype)
     code = Code(f"define void @{name}(ptr noalias %words, i64 %lo, i64 %hi) {target.attributes()}")
     first = code.word("%words", PACK["units"])
     second = code.at("%words", str(8 * len(PACK_WORDS)))
@@ -31,13 +30,44 @@ def pack_kernel(name: str, target: ProductTarget, dtype: str) -> str:
         operand = code.value(f"select i1 {in_first}, ptr %words, ptr {second}")
         before = code.value(f"select i1 {in_first}, i64 0, i64 {first}")
         _unit(code, name, dtype, operand, code.sub(loop.index, before))
-    return text + code.text()
+    return panel_functions(name, target, dtype) + code.text()
+
+
+def panel_functions(name: str, target: ProductTarget, dtype: str) -> str:
+    """What `fill_panel` calls, for a kernel of this name."""
+    code = Code(_HEADER.format(
+        f"{name}_panel", "i64 %lane_stride, i64 %inner_stride", target.attributes()))
+    side_by_side = code.value(f"icmp eq i64 %lane_stride, {ITEM_BYTES[dtype]}")
+    upright = code.value(f"icmp eq i64 %inner_stride, {ITEM_BYTES[dtype]}")
+    given = "ptr %goal, i64 %pitch, ptr %source, i64 {}, i64 %count, i64 %lanes"
+    code.do(f"br i1 {side_by_side}, label %copy, label %other")
+    code.label("copy")
+    code.do(f"call void @{name}_copy({given.format('%inner_stride')})")
+    code.do("ret void")
+    code.label("other")
+    code.do(f"br i1 {upright}, label %upright, label %single")
+    code.label("upright")
+    code.do(f"call void @{name}_transpose({given.format('%lane_stride')})")
+    code.do("ret void")
+    code.label("single")
+    code.do(f"call void @{name}_single({given.format('%lane_stride, i64 %inner_stride, i64 0')})")
+    ways = _copy(name, target, dtype) + _transpose(name, target, dtype) + _single(name, dtype)
+    return ways + code.text()
+
+
+def fill_panel(code: Code, name: str, goal: str, pitch: str, source: str,
+               strides: tuple[str, str], count: str, lanes: str) -> None:
+    """Emit the filling of a panel: `count` steps of K, of pitch bytes, from `lanes` lanes.
+
+    The strides are those of the source, from lane to lane and along K.
+    """
+    code.do(f"call void @{name}_panel(ptr {goal}, i64 {pitch}, ptr {source}, i64 {strides[0]}, "
+            f"i64 {strides[1]}, i64 {count}, i64 {lanes})")
 
 
 def _unit(code: Code, name: str, dtype: str, operand: str, unit: str) -> None:
-    """Emit one unit: find its part of the operand and choose the way in."""
+    """Emit one unit: find its part of the operand, and the panel that it goes to."""
     words = {word: code.word(operand, place) for word, place in PACK.items() if place > 1}
-    size = ITEM_BYTES[dtype]
     goal_size = Vectors(None, PLAINEST, dtype).size
     panel_batch = code.value(f"udiv i64 {unit}, {words['chunks']}")
     chunk = code.sub(unit, code.mul(panel_batch, words["chunks"]))
@@ -54,23 +84,8 @@ def _unit(code: Code, name: str, dtype: str, operand: str, unit: str) -> None:
     goal = code.at(goal, code.mul(start, pitch))
     count = code.smaller(code.sub(words["inner"], start), words["chunk_inner"])
     lanes = code.smaller(code.sub(words["lanes"], lane), words["width"])
-    side_by_side = code.value(f"icmp eq i64 {words['lane_stride']}, {size}")
-    upright = code.value(f"icmp eq i64 {words['inner_stride']}, {size}")
-    given = f"ptr {goal}, i64 {pitch}, ptr {source}, i64 {{}}, i64 {count}, i64 {lanes}"
-    code.do(f"br i1 {side_by_side}, label %copy, label %other")
-    code.label("copy")
-    code.do(f"call void @{name}_copy({given.format(words['inner_stride'])})")
-    code.do("br label %done")
-    code.label("other")
-    code.do(f"br i1 {upright}, label %upright, label %single")
-    code.label("upright")
-    code.do(f"call void @{name}_transpose({given.format(words['lane_stride'])})")
-    code.do("br label %done")
-    code.label("single")
-    strides = f"{words['lane_stride']}, i64 {words['inner_stride']}, i64 0"
-    code.do(f"call void @{name}_single({given.format(strides)})")
-    code.do("br label %done")
-    code.label("done")
+    strides = (words["lane_stride"], words["inner_stride"])
+    fill_panel(code, name, goal, pitch, source, strides, count, lanes)
 
 
 _HEADER = "define internal void @{}(ptr %goal, i64 %pitch, ptr %source, {}, "
