@@ -1,23 +1,24 @@
 """From a recording to a program: what must run, where its values live, the table of launches.
 
-`build(entries, live)` drops what nobody can see, gives every temporary a place in one arena by its
-lifetime, and writes launches and storages in the forms that `runtime/native/replay.py` and
-`runtime/native/finish.py` walk. Passes that
-make fewer launches of many will work on the entries before this step.
+`build(entries, live)` drops what nobody can see, joins launches (`groups.py`), gives every
+temporary a place in one arena by its lifetime, and writes launches and storages in the forms that
+`runtime/native/replay.py` and `runtime/native/finish.py` walk.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..loops.nests import Place
 from ..runtime.plan import Plan
+from .groups import grouped
+from .steps import CELLS, Step, of_launch
 
 ALIGNMENT = 64  # of a place in the arena: a cache line, as the allocator's blocks
 ARENA = 0  # its place among the bases
-KINDS = {"i": 0, "f": 1, "s": 2}
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Program:
     bases: tuple[tuple[int, int], ...]
     outputs: tuple[tuple[int, int, int], ...]
     arena: int
-    launches: int
+    steps: tuple[Step, ...]
     slow: bool
     cells: tuple[tuple[Plan, int, int], ...]
     cells_at: int
@@ -120,39 +121,62 @@ class _Builder:
     """Writes one program."""
 
     def __init__(self, entries: list[Entry], live: tuple[int, ...], sizes: dict[int, int]) -> None:
-        self.entries = entries
         self.live = frozenset(live)
-        self.sizes = sizes  # bytes of the storages that the recording made
+        self.sizes = sizes  # bytes of the storages that the recording made, and of temporaries
+        self.cells: list[tuple[Plan, int, int]] = []
+        self.checks = sum(entry.plan.checks for entry in entries)
+        self.temporaries = 0
+        made = [step for entry in entries for step in self._steps(entry)]
+        earlier = {m for step in made for m in step.touched() if m >= 0 and m not in sizes}
+        self.steps = grouped(made, self.live | earlier)
+        longest = max((len(step.words) for step in self.steps), default=0)
+        self.cells_at = 8 * longest
+        self.bases_at = self.cells_at + 8 * self.checks
         self.earlier: dict[int, int] = {}
         self.outputs: dict[int, int] = {}
         self.offsets: dict[int, int] = {}
-        longest = max((len(one.words) for e in entries for one in e.plan.launches), default=0)
-        self.cells: list[tuple[Plan, int, int]] = []
-        self.cells_at = 8 * longest
-        self.checks = sum(entry.plan.checks for entry in entries)
-        self.bases_at = self.cells_at + 8 * self.checks
         self.arena = _Arena(0)
+
+    # ---- entries to steps --------------------------------------------------------------------
+
+    def _steps(self, entry: Entry) -> Iterator[Step]:
+        plan = entry.plan
+        places = [Place(o.number, o.value, o.offset) for o in entry.operands]
+        places += [places[0]] if plan.inplace else [Place(n) for n in entry.results]
+        for nbytes in plan.temporaries:
+            self.temporaries += 1
+            self.sizes[CELLS - self.temporaries] = nbytes
+            places.append(Place(CELLS - self.temporaries))
+        if plan.checks:
+            before = sum(count for _, _, count in self.cells)
+            self.cells.append((plan, before, plan.checks))
+            places.append(Place(CELLS, -1, 8 * before))
+        written = {0, *plan.writes} if plan.inplace else set(plan.writes)
+        for launch, stage in zip(plan.launches, plan.stages, strict=True):
+            yield of_launch(launch, stage, places,
+                            lambda slot: slot >= plan.operands or slot in written, entry.numbers)
+
+    # ---- the program -------------------------------------------------------------------------
 
     def build(self, count: int) -> Program:
         """The program; `count`: storages of the recording."""
-        last = {n: k for k, entry in enumerate(self.entries) for n in entry.touched()}
+        last = {m: k for k, step in enumerate(self.steps) for m in step.touched()}
         self._assign_bases(last)
         head = self.bases_at + 8 * (1 + len(self.earlier) + len(self.outputs))
         self.arena = _Arena(-(-head // ALIGNMENT) * ALIGNMENT)
         words: list[int] = []
-        launches, slow = 0, False
-        for k, entry in enumerate(self.entries):
-            places = self._places(k, entry, last)
-            for launch in entry.plan.launches:
-                words += self._launch(launch, places, entry.numbers)
-                launches += 1
-                slow = slow or launch.total > launch.grain
-        block = (ctypes.c_int64 * (len(words) + 1))(launches, *words)
+        for k, step in enumerate(self.steps):
+            for m in sorted(step.touched()):
+                if m in self.sizes and m not in self.live and m not in self.offsets:
+                    self.offsets[m] = self.arena.place(self.sizes[m], k, last[m])
+            words += self._launch(step)
+        slow = any(step.total > step.grain for step in self.steps)
+        block = (ctypes.c_int64 * (len(words) + 1))(len(self.steps), *words)
         bases = tuple((place, n) for n, place in self.earlier.items())
         return Program(
             block, self._frame(count, slow, ctypes.addressof(block)), bases,
             tuple((place, n, self.sizes[n]) for n, place in self.outputs.items()),
-            self.arena.size, launches, slow, tuple(self.cells), self.cells_at)
+            self.arena.size, tuple(self.steps), slow, tuple(self.cells), self.cells_at)
 
     def _frame(self, count: int, slow: bool, table: int) -> Any:
         words = [count, self.arena.size, self.cells_at, self.bases_at, self.checks, int(slow),
@@ -168,7 +192,7 @@ class _Builder:
 
     def _assign_bases(self, touched: Iterable[int]) -> None:
         """Earlier storages and outputs have bases of their own, in this order."""
-        used = sorted(touched)
+        used = sorted(n for n in touched if n >= 0)
         for n in used:
             if n not in self.sizes:
                 self.earlier[n] = 1 + len(self.earlier)
@@ -176,40 +200,24 @@ class _Builder:
             if n in self.live:
                 self.outputs[n] = 1 + len(self.earlier) + len(self.outputs)
 
-    def _places(self, k: int, entry: Entry, last: dict[int, int]) -> list[tuple[int, int, int]]:
-        """Per slot of the plan: its base, its place among the values, bytes beyond."""
-        for n in entry.touched():
-            if n in self.sizes and n not in self.live and n not in self.offsets:
-                self.offsets[n] = self.arena.place(self.sizes[n], k, last[n])
-        places = [self._place(o.number, o.value, o.offset) for o in entry.operands]
-        if entry.plan.inplace:
-            places.append(places[0])
-        else:
-            places += [self._place(n, -1, 0) for n in entry.results]
-        for nbytes in entry.plan.temporaries:
-            places.append((ARENA, -1, self.arena.place(nbytes, k, k)))
-        if entry.plan.checks:
-            before = sum(count for _, _, count in self.cells)
-            self.cells.append((entry.plan, before, entry.plan.checks))
-            places.append((ARENA, -1, self.cells_at + 8 * before))
-        return places
+    def _base(self, memory: int) -> tuple[int, int]:
+        """Which base a memory lies on, and how many bytes beyond."""
+        if memory == CELLS:
+            return ARENA, self.cells_at
+        if memory in self.earlier:
+            return self.earlier[memory], 0
+        if memory in self.outputs:
+            return self.outputs[memory], 0
+        return ARENA, self.offsets[memory]
 
-    def _place(self, number: int, value: int, offset: int) -> tuple[int, int, int]:
-        if number in self.earlier:
-            return self.earlier[number], value, offset
-        if number in self.outputs:
-            return self.outputs[number], value, offset
-        return ARENA, value, offset + self.offsets[number]
-
-    @staticmethod
-    def _launch(launch: Any, places: list[tuple[int, int, int]], numbers: int) -> list[int]:
-        words = [launch.address, launch.total, launch.grain, len(launch.words),
-                 len(launch.pointers), len(launch.numbers), *launch.words]
-        for word, slot, beyond in launch.pointers:
-            base, value, offset = places[slot]
-            words += [word, base, value, offset + beyond]
-        for word, position, kind in launch.numbers:
-            words += [word, numbers + 2 * position, KINDS[kind]]
+    def _launch(self, step: Step) -> list[int]:
+        words = [step.address, step.total, step.grain, len(step.words), len(step.pointers),
+                 len(step.numbers), *step.words]
+        for word, place in step.pointers:
+            base, beyond = self._base(place.memory)
+            words += [word, base, place.shift, beyond + place.offset]
+        for word, number in step.numbers:
+            words += [word, number.value, number.kind]
         return words
 
 
@@ -221,4 +229,4 @@ def build(entries: Sequence[Entry], live: tuple[int, ...], sizes: dict[int, int]
     """
     earlier = {o.number for e in entries for o in e.operands if o.number not in sizes}
     kept = needed(entries, live, earlier)
-    return _Builder(kept, live, sizes).build(count)
+    return _Builder(kept, live, dict(sizes)).build(count)

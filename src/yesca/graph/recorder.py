@@ -23,7 +23,7 @@ from ..dispatch import observing, state
 from ..dispatch.state import STATE
 from ..runtime import memory
 from ..runtime.plan import Plan
-from ..runtime.recording import BRANCH, CALLS, CHECKED, NODE
+from ..runtime.recording import BRANCH, CALLS, CHECKED, NODE, NUMBER_MASK
 from . import breaks, tape
 from .program import Program
 from .tape import Tape
@@ -80,10 +80,10 @@ class Recorder:
             key = array("q", (id(plan),))
             for tensor in tensors:
                 storage = tensor._storage
-                number = storage._number if storage.__class__ is self.tape.storage_class \
-                    else self.tape.adopt(storage)
-                offset = tensor._offset * tensor._spec.dtype.itemsize
-                key.extend((number, self.tape.offset(storage, offset)))
+                start = tensor._offset * tensor._spec.dtype.itemsize
+                if storage.__class__ is not self.tape.storage_class:
+                    self.tape.adopt(storage, start)
+                key.extend((storage._number & NUMBER_MASK, self.tape.offset(storage, start)))
             for number in scalars:
                 self.tape.number(number)
             self._advance(key.tobytes())

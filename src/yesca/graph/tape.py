@@ -14,7 +14,7 @@ from typing import Any
 from ..core.storage import UntypedStorage
 from ..runtime.recording import (
     CALLS, COUNT, HEADER_WORDS, MOST_BYTES, MOST_CALLS, MOST_VALUES, NODE, PENDING_BYTES, ROOM,
-    STORAGES, USED, VALUES,
+    STORAGES, USED, VALUES, VALUE_SHIFT,
 )
 
 _address_slot: Any = UntypedStorage.__dict__["_address"]
@@ -79,36 +79,39 @@ class Tape:
         return (header[CALLS] >= MOST_CALLS or header[USED] >= MOST_VALUES
                 or header[PENDING_BYTES] > MOST_BYTES)
 
-    def adopt(self, storage: UntypedStorage) -> int:
-        """Give a storage that exists already its number."""
-        number = self._enter(storage)
+    def adopt(self, storage: UntypedStorage, start: int) -> None:
+        """Give a storage that exists already its number; start: the first offset seen in it."""
+        self._enter(storage, self.header[USED])
+        self._value(start)
         storage.__class__ = self.storage_class
-        return number
 
     def new(self, nbytes: int) -> UntypedStorage:
         """A storage without bytes yet."""
         made = UntypedStorage._wrap(0, nbytes, None, 0)
         _address_slot.__delete__(made)
         self.header[PENDING_BYTES] += nbytes
-        self._enter(made)
+        self._enter(made, 0)
         made.__class__ = self.storage_class
         return made
 
-    def _enter(self, storage: UntypedStorage) -> int:
+    def _enter(self, storage: UntypedStorage, value: int) -> None:
         number: int = self.header[COUNT]
-        storage._number = number
+        storage._number = number + (value << VALUE_SHIFT)
         self.storages.append(storage)
         self.header[COUNT] = number + 1
-        return number
 
-    def offset(self, storage: UntypedStorage, nbytes: int) -> int:
-        """The offset as the key holds it: that in an earlier storage comes with each run."""
+    def offset(self, storage: UntypedStorage, start: int) -> int:
+        """The offset as the key holds it: that in an earlier storage comes with each run, and the
+        key says where among its values; one that equals the first one shares its place."""
         try:
             _address_slot.__get__(storage)
         except AttributeError:
-            return nbytes
-        self._value(nbytes)
-        return -1
+            return start
+        first = storage._number >> VALUE_SHIFT
+        if self.values[first] == start:
+            return -1 - first
+        self._value(start)
+        return -int(self.header[USED])
 
     def number(self, value: Any) -> None:
         """A run-time number: as an integer and as a float64."""

@@ -110,8 +110,8 @@ def _child(node: Node, key: bytes) -> Node:
     for number, offset in zip(words[1::2], words[2::2], strict=True):
         numbers = max(numbers, number + 1)
         if offset < 0:
-            operands.append(Operand(number, 0, values))
-            values += 1
+            operands.append(Operand(number, 0, -1 - offset))
+            values = max(values, -offset)
         else:
             operands.append(Operand(number, offset, -1))
     sizes: dict[int, int] = {}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..core.dtypes import FLOATING
-from .ir import FUNCTIONS, Expr, Stage, inner_varying, walk
+from .ir import FUNCTIONS, Expr, Stage, fold_kind, inner_varying, walk
 
 #: Floating-point operations of one node; whatever is not named here only moves or compares.
 _FLOPS = {**dict.fromkeys(FUNCTIONS, 1), "add": 1, "sub": 1, "mul": 1, "div": 1, "fma": 2,
@@ -95,7 +95,7 @@ def _flops(node: Expr, every: int, times: int) -> int:
     if not node.args or node.args[-1].dtype.category != FLOATING:
         return 0
     if node.op in ("fold", "scan"):
-        return every if node.attr in _FOLDED else 0
+        return every if fold_kind(node) in _FOLDED else 0
     if not _depends_on_point(node):
         return 0
     return _FLOPS.get(node.op, 0) * times

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..core.dtypes import BOOL, FLOATING, DType, bfloat16, uint64
 from .exact import fma
-from .ir import Expr, Stage, walk
+from .ir import Expr, Stage, fold_kind, walk
 
 
 def numpy_dtype(dtype: DType) -> Any:
@@ -95,7 +95,7 @@ def _node(node: Expr, args: list[Any], arrays: Sequence[Any], arguments: Sequenc
         points = (*shape[:-1], 1) if kind == "rows" else shape  # of a rows stage: its rows
         return np.arange(math.prod(points), dtype=np.int64).reshape(points)
     if node.op == "fold":
-        return _fold(node.attr, np.broadcast_to(args[0], np.broadcast_shapes(
+        return _fold(fold_kind(node), np.broadcast_to(args[0], np.broadcast_shapes(
             np.shape(args[0]), (shape[-1],))))
     if node.op == "scan":
         return _scan(node.attr, args[0])

@@ -9,7 +9,7 @@ Expressions are interned: equal expressions are one object. The whole vocabulary
 
     const      attr = the number                   argument   attr = slot of a run-time number
     coord      attr = "inner" | "point"            load       attr = buffer, args = () or (offset,)
-    fold       attr = "sum", "max", ...            scan       attr = "sum", "prod", ...
+    fold       attr = "sum", "max:64", ...         scan       attr = "sum", "prod", ...
     and the scalar operations of `OPERATIONS`, args = operands
 """
 
@@ -190,15 +190,29 @@ def coord(axis: str) -> Expr:
     return make("coord", int64, (), axis)
 
 
-def fold(kind: str, value: Expr) -> Expr:
-    """One value per row: `value` combined over the inner axis."""
+def fold(kind: str, value: Expr, lanes: int = 0) -> Expr:
+    """One value per row: `value` combined over the inner axis.
+
+    lanes: how many partial results are kept side by side, which decides the order of combination;
+    0 leaves it to `passes.widths`.
+    """
     if kind not in FOLDS:
         raise ValueError(f"[fold] unknown kind {kind!r}; one of {', '.join(FOLDS)}")
     if value.__class__ is not Expr:
         return _complexes().fold(kind, value)  # type: ignore[no-any-return]
     dtype = int64 if kind in ("argmax", "argmin") else bool_ if kind in ("any", "all") \
         else value.dtype
-    return make("fold", dtype, (value,), kind)
+    return make("fold", dtype, (value,), f"{kind}:{lanes}" if lanes else kind)
+
+
+def fold_kind(node: Expr) -> str:
+    """How a fold combines values."""
+    return node.attr.partition(":")[0]  # type: ignore[no-any-return]
+
+
+def fold_lanes(node: Expr) -> int:
+    """How many partial results a fold keeps; 0 where it is not decided yet."""
+    return int(node.attr.partition(":")[2] or 0)
 
 
 def scan(kind: str, value: Expr) -> Expr:

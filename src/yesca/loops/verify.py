@@ -12,7 +12,8 @@ from collections.abc import Iterable
 
 from ..core.dtypes import BOOL, COMPLEX, FLOATING, bool_, float32, float64, int64
 from .ir import (
-    FOLDS, FUNCTIONS, OPERATIONS, SCANS, Expr, Stage, Store, inner_varying, walk,
+    FOLDS, FUNCTIONS, OPERATIONS, SCANS, Expr, Stage, Store, fold_kind, inner_varying,
+    walk,
 )
 
 KINDS = ("flat", "rows", "table")
@@ -115,10 +116,11 @@ def _verify_fold(stage: Stage, node: Expr) -> None:
     kinds = FOLDS if node.op == "fold" else SCANS
     if stage.kind != "rows":
         _wrong(node, f"a {stage.kind} stage has no inner axis")
-    if node.attr not in kinds or len(node.args) != 1:
+    kind = fold_kind(node)
+    if kind not in kinds or len(node.args) != 1:
         _wrong(node, f"one operand, and one of {', '.join(kinds)}")
-    truth = node.attr in ("any", "all")
-    wanted = int64 if node.attr in ("argmax", "argmin") else bool_ if truth else node.args[0].dtype
+    truth = kind in ("any", "all")
+    wanted = int64 if kind in ("argmax", "argmin") else bool_ if truth else node.args[0].dtype
     if node.dtype is not wanted:
         _wrong(node, f"gives {wanted.name}")
     if node.op == "fold" and any(below.op == "scan" for below in _below(node)):

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from ..loops.ir import Stage
 from .expand_math import expand
 from .simplify import simplify
+from .widths import widths
 
 PASSES: tuple[Callable[[Stage], Stage], ...] = (
     simplify,  # fold constants, drop what does nothing
+    widths,  # in what order folds combine
     expand,  # exp, log, tanh ... become arithmetic
 )
 

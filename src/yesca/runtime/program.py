@@ -13,11 +13,11 @@ from ..core import dtypes
 from ..core.devices import CPU, META, Device
 from ..core.dtypes import DType, int64
 from ..core.spec import Spec, conjugated, spec
-from ..core.views import collapse, expand_strides, storage_order
+from ..core.views import expand_strides
 from ..loops import ir
 from ..loops.ir import Buffer, Expr, Stage, Store
-from ..targets.llvm import GENERAL, TILE, Variant
-from . import folding, kernels, tables, variants
+from ..targets.llvm import GENERAL
+from . import folding, geometry, kernels, tables, variants
 from .inspection import verify_order
 from .plan import HostStep, Launch, Plan, number_word
 from .references import ERROR, NO_ERROR, RESULT, TEMPORARY, Put, Ref, raise_first
@@ -223,34 +223,7 @@ class Program:
         if math.prod(shape) == 0 or self.device is META:
             return
         strides = [expand_strides(r.spec.shape, r.spec.strides, shape) for r in refs]
-        order = storage_order(shape, strides[len(inputs)])
-        sizes, steps = collapse([shape[d] for d in order], [[s[d] for d in order] for s in strides])
-        if not sizes:
-            sizes, steps = [1], [[1 if t.spec.numel else 0] for t in refs]
-        inner = [s[0] for s in steps]
-        total = math.prod(sizes)
-        crossing = variants.crossing(stage, sizes, steps)
-        if crossing:
-            self._tiled(stage, refs, sizes, steps, crossing)
-            return
-        variant = variants.flat_variant(stage, inner, total)
-        # Points that meet in one place must do so in order, whatever the number of threads.
-        meet = any(s.accumulate or s.offset is not None for s in stage.stores)
-        grain = total if meet and not apart else variants.grain(stage)
-        self._launch(stage, variant, refs, sizes[0], inner, sizes[1:], [s[1:] for s in steps],
-                     total, grain)
-
-    def _tiled(self, stage: Stage, refs: Sequence[Ref], sizes: list[int],
-               steps: list[list[int]], crossing: int) -> None:
-        """Go over the innermost dimension and `crossing` in squares."""
-        order = [0, crossing, *(d for d in range(1, len(sizes)) if d != crossing)]
-        sizes = [sizes[d] for d in order]
-        steps = [[s[d] for d in order] for s in steps]
-        pattern = "".join("0" if s[0] == 0 else "c" if s[0] == 1 else "g" for s in steps)
-        squares = -(-sizes[0] // TILE) * -(-sizes[1] // TILE) * math.prod(sizes[2:])
-        self._launch(stage, Variant(pattern, tiled=True), refs, sizes[0], [s[0] for s in steps],
-                     sizes[1:], [s[1:] for s in steps], squares,
-                     max(1, variants.grain(stage) // (TILE * TILE)))
+        self._launch(stage, refs, geometry.flat(stage, shape, strides, len(inputs), apart))
 
     def rows(self, body: Callable[..., Any], inputs: Sequence[Ref], outputs: Sequence[Ref],
              outer: Sequence[int], size: int) -> None:
@@ -269,14 +242,7 @@ class Program:
             inner.append(0 if ref.row else own[-1])
             strides.append(own if ref.row else own[:-1])
         main = next((k for k, r in enumerate(refs) if not r.row), 0)
-        order = storage_order(tuple(outer), strides[main])
-        sizes, steps = collapse([outer[d] for d in order], [[s[d] for d in order] for s in strides])
-        variant = variants.row_variant(stage, [not r.row for r in refs], inner, sizes, steps)
-        grain = max(1, variants.grain(stage) // max(size, 1))
-        if variant.columns:  # whole vectors of columns for each thread
-            lanes = 64 if sizes[0] >= 256 else 16
-            grain = -(-grain // lanes) * lanes
-        self._launch(stage, variant, refs, size, inner, sizes, steps, rows, grain)
+        self._launch(stage, refs, geometry.rows(stage, outer, strides, main, size, inner))
 
     def table(self, body: Callable[..., Any], lists: Sequence[Sequence[Ref]],
               written: Sequence[int]) -> None:
@@ -368,24 +334,14 @@ class Program:
                 raise
             raise self.record.lacks(self.scalar_name(found or dtypes.complex64)) from None
 
-    def _launch(self, stage: Stage, variant: Variant, refs: Sequence[Ref], size: int,
-                inner: Sequence[int], sizes: Sequence[int], steps: Sequence[Sequence[int]],
-                total: int, grain: int) -> None:
+    def _launch(self, stage: Stage, refs: Sequence[Ref], over: geometry.Geometry) -> None:
         items = [r.spec.dtype.itemsize for r in refs]
-        base = len(refs)
-        given, numbers = self._argument_words(base)
-        words = [0] * base + given
-        words.append(size)
-        words += [s * i for s, i in zip(inner, items, strict=True)]
-        words.append(len(sizes))
-        for d, extent in enumerate(sizes):
-            words.append(extent)
-            words += [s[d] * i for s, i in zip(steps, items, strict=True)]
+        given, numbers = self._argument_words(len(refs))
         pointers = [(k, r.slot, r.beyond * i) for k, (r, i) in
                     enumerate(zip(refs, items, strict=True))]
         name = "".join(c if c.isalnum() else "_" for c in self.record.name)
-        self._pending.append((kernels.address(stage, variant, name), array("q", words), pointers,
-                              tuple(numbers), total, grain, name, stage))
+        self._pending.append((kernels.address(stage, over.variant, name), over.words(items, given),
+                              pointers, tuple(numbers), over.total, over.grain, name, stage))
 
     # ---- reductions ----------------------------------------------------------------------
 

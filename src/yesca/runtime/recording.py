@@ -8,6 +8,9 @@ from __future__ import annotations
 NODE, VALUES, STORAGES, COUNT, USED, CALLS, PENDING_BYTES, BRANCH, CHECKED = range(9)
 HEADER_WORDS = 16
 
+#: A storage's number holds, above these bits, the place of its first offset among the values.
+VALUE_SHIFT, NUMBER_MASK = 32, (1 << 32) - 1
+
 #: A longer recording is run before it goes on.
 MOST_CALLS = 1 << 12
 MOST_VALUES = 1 << 16

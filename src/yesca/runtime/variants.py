@@ -19,13 +19,20 @@ SPECIALISE_FROM = 32768  # elements from which a layout gets its own kernel, at 
 _layout_uses: Counter[tuple[Stage, str]] = Counter()
 
 
-def flat_variant(stage: Stage, inner: Sequence[int], numel: int) -> Variant:
+def pattern(inner: Sequence[int]) -> str:
+    """Strides of the innermost dimension, a letter each: see `targets.llvm.Variant`."""
+    return "".join("0" if s == 0 else "c" if s == 1 else "g" for s in inner)
+
+
+def flat_variant(stage: Stage, inner: Sequence[int], numel: int, exact: bool = False) -> Variant:
     """A kernel for the strides of the innermost dimension, where it is worth one."""
-    pattern = "".join("0" if s == 0 else "c" if s == 1 else "g" for s in inner)
-    if numel < SPECIALISE_FROM or "g" in pattern or set(pattern) == {"c"}:
+    seen = pattern(inner)
+    if exact:
+        return Variant(seen)
+    if numel < SPECIALISE_FROM or "g" in seen or set(seen) == {"c"}:
         return GENERAL
-    _layout_uses[stage, pattern] += 1
-    return Variant(pattern) if _layout_uses[stage, pattern] > 1 else GENERAL
+    _layout_uses[stage, seen] += 1
+    return Variant(seen) if _layout_uses[stage, seen] > 1 else GENERAL
 
 
 def crossing(stage: Stage, sizes: Sequence[int], steps: Sequence[Sequence[int]]) -> int:
@@ -55,23 +62,23 @@ def row_variant(stage: Stage, in_rows: Sequence[bool], inner: Sequence[int], siz
     """Lanes over the innermost outer dimension where that one is contiguous and the axis not."""
     if not sizes or sizes[0] < 8 or any(s and s[0] not in (0, 1) for s in steps):
         return GENERAL
-    pattern = "".join("c" if s[0] == 1 else "0" for s in steps)
-    if any(b.output and p == "0" for b, p in zip(stage.buffers, pattern, strict=True)):
+    seen = "".join("c" if s[0] == 1 else "0" for s in steps)
+    if any(b.output and p == "0" for b, p in zip(stage.buffers, seen, strict=True)):
         return GENERAL
     scattered = any(s.offset is not None or s.accumulate for s in stage.stores)
     if not scattered and not any(
             row and i not in (0, 1) for row, i in zip(in_rows, inner, strict=True)):
         return GENERAL
-    if _places_vary(stage, pattern):
+    if _places_vary(stage, seen):
         return GENERAL
-    return Variant(pattern, columns=True)
+    return Variant(seen, columns=True)
 
 
-def _places_vary(stage: Stage, pattern: str) -> bool:
+def _places_vary(stage: Stage, seen: str) -> bool:
     """Whether an offset or guard differs between neighbouring columns."""
     differs: set[Expr] = set()
     for node in walk(*stage.roots()):
-        own = node.op == "load" and pattern[node.attr] == "c" or \
+        own = node.op == "load" and seen[node.attr] == "c" or \
             node.op == "coord" and node.attr == "point"
         if own or any(a in differs for a in node.args):
             differs.add(node)

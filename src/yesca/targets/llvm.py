@@ -22,16 +22,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..core.dtypes import DType, bool_, float32, float64, int64
+from ..loops.folds import LANES, WIDE
 from ..loops.ir import Expr, Stage, Store, inner_varying
 from .llvm_folds import Fold, combined, emit_scan
 from .llvm_values import (
     Text, Value, literal, memory_type, operation, scalar_type, splat, vector_type,
 )
 
-LANES = 16
-WIDE = 64
 TILE = 32  # points on a side of the squares of a tiled stage
-CHEAP = 8  # operations in a folded body up to which 64 lanes at a time pay
 
 
 @dataclass(frozen=True)

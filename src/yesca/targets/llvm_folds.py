@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..core.dtypes import FLOATING, bool_, int64
 from ..loops.folds import neutral
-from ..loops.ir import Expr
+from ..loops.ir import Expr, fold_kind
 from .llvm_values import Text, Value, literal, memory_type, scalar_type, splat, vector_type
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class Fold:
     def __init__(self, writer: StageText, node: Expr, lanes: int) -> None:
         self.writer = writer
         self.node = node
-        self.kind = node.attr
+        self.kind = fold_kind(node)
         self.lanes = lanes
         self.dtype = bool_ if self.kind in ("any", "all") else node.args[0].dtype
         self.arg = self.kind.startswith("arg")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..core.dtypes import int64
-from ..loops.folds import neutral
-from ..loops.ir import Expr, Store, walk
-from .llvm import CHEAP, LANES, TILE, WIDE, Frame, StageText
+from ..loops.folds import LANES, WIDE, neutral, passes
+from ..loops.ir import Expr, Store, fold_lanes, walk
+from .llvm import TILE, Frame, StageText
 from .llvm_folds import Fold, emit_scan
 from .llvm_values import Value, literal, memory_type, scalar_type, splat, vector_type
 
@@ -205,24 +205,12 @@ def _places_vary(writer: StageText, item: Store) -> bool:
         e is not None and e in writer.varying for e in (item.offset, item.guard))
 
 
-def _fold_levels(writer: StageText) -> list[list[Expr]]:
-    """Folds by depth: each level needs only folds of the levels before it."""
-    depth: dict[Expr, int] = {}
-    levels: dict[int, list[Expr]] = {}
-    for node in walk(*writer.stage.roots()):
-        below = max((depth[a] for a in node.args), default=0)
-        depth[node] = below + (node.op == "fold")
-        if node.op == "fold":
-            levels.setdefault(depth[node], []).append(node)
-    return [levels[k] for k in sorted(levels)]
-
-
 Pass = Callable[[Frame, list[Expr], list[Store]], None]
 
 
 def _passes(writer: StageText, frame: Frame, run: Pass) -> None:
-    """One loop over the inner axis per level of folds, one for the stores along it."""
-    for folds in _fold_levels(writer):
+    """One loop over the inner axis per level and width of folds, one for the stores along it."""
+    for folds in passes(writer.stage):
         writer.prepare(frame, [f.args[0] for f in folds])
         run(frame, folds, [])
     inner = [s for s in writer.stage.stores if _is_inner(writer, s)]
@@ -290,12 +278,9 @@ def _scan_states(writer: StageText, frame: Frame, stores: list[Store]) -> list[t
 
 def _vector_pass(writer: StageText, frame: Frame, bases: list[str], folds: list[Expr],
                  stores: list[Store]) -> None:
-    """Full vectors first (wide ones where the body is cheap), then one masked vector."""
+    """Full vectors first, as wide as the folds say, then one masked vector."""
     text = writer.text
-    cheap = sum(n.op not in ("load", "const", "argument", "fold")
-                for n in walk(*[f.args[0] for f in folds], *[s.value for s in stores])
-                if n in writer.varying) <= CHEAP
-    main = WIDE if cheap and folds else LANES
+    main = fold_lanes(folds[0]) if folds else LANES
     tail = [Fold(writer, f, LANES) for f in folds]
     wide = [Fold(writer, f, main) for f in folds] if main != LANES else tail
 

@@ -1,8 +1,9 @@
 """The fast call path while a recorder is set: calls are written down instead of run.
 
 The twin in Python is `graph.recorder.Recorder.offer`; both leave the same words. A call's key is
-its plan and, for each operand, the number of its storage and where in it the operand begins (-1
-for storages that existed before: those offsets come with each run). The trie node reached names
+its plan and, for each operand, the number of its storage and where in it the operand begins (for
+storages that existed before, the offset comes with each run: -1 less its place among the values,
+which is one for equal offsets in a row). The trie node reached names
 the likeliest next one: if its key is the call's, nothing else needs to be looked up.
 """
 
@@ -13,8 +14,8 @@ from ...targets.native import (
 )  # fmt: skip
 from .. import layout
 from ..recording import (
-    BRANCH, CALLS, CHECKED, COUNT, MOST_BYTES, MOST_CALLS, MOST_VALUES, NODE, PENDING_BYTES,
-    STORAGES, USED, VALUES,
+    BRANCH, CALLS, CHECKED, COUNT, MOST_BYTES, MOST_CALLS, MOST_VALUES, NODE, NUMBER_MASK,
+    PENDING_BYTES, STORAGES, USED, VALUES, VALUE_SHIFT,
 )  # fmt: skip
 from . import fastkey as k
 from . import fastobjects as things
@@ -52,32 +53,18 @@ def runs_alone(plan: ptr) -> bool_:
 
 
 @unit.function
-def enter(tape: ptr, storage: obj) -> i64:
-    """Give a storage the next number; -1 with an error set where memory ran out."""
+def enter(tape: ptr, storage: obj, value: i64) -> i64:
+    """Give a storage the next number, and `value` beside it; -1 with an error set where memory
+    ran out."""
     number = load_i64(tape, COUNT * 8)
     if list_append(load_obj(tape, STORAGES * 8), storage) != 0:
         return -1
     before = load_obj(storage, S_NUMBER)
-    store_obj(storage, S_NUMBER, long_from(number))
+    store_obj(storage, S_NUMBER, long_from(number + (value << VALUE_SHIFT)))
     if before is not None:
         decref(before)
     store_i64(tape, COUNT * 8, number + 1)
-    return number
-
-
-@unit.function
-def number_of(tape: ptr, storage: obj) -> i64:
-    """The number of a storage; one that is new here is watched from now on."""
-    watched = load_obj(k.state, k.RECORDED_TYPE)
-    kind = type_of(storage)
-    if kind == watched:
-        return long_as(load_obj(storage, S_NUMBER))
-    number = enter(tape, storage)
-    if number >= 0:
-        incref(watched)
-        store_obj(storage, layout.TYPE, watched)
-        decref(kind)
-    return number
+    return number + (value << VALUE_SHIFT)
 
 
 @unit.function
@@ -86,6 +73,31 @@ def keep(tape: ptr, word: i64) -> void:
     used = load_i64(tape, USED * 8)
     store_i64(load_ptr(tape, VALUES * 8), used * 8, word)
     store_i64(tape, USED * 8, used + 1)
+
+
+@unit.function
+def number_of(tape: ptr, storage: obj, start: i64) -> i64:
+    """The number of a storage; one that is new here is watched from now on."""
+    watched = load_obj(k.state, k.RECORDED_TYPE)
+    kind = type_of(storage)
+    if kind == watched:
+        return long_as(load_obj(storage, S_NUMBER))
+    number = enter(tape, storage, load_i64(tape, USED * 8))
+    if number >= 0:
+        keep(tape, start)
+        incref(watched)
+        store_obj(storage, layout.TYPE, watched)
+        decref(kind)
+    return number
+
+
+@unit.function
+def place_of(tape: ptr, first: i64, start: i64) -> i64:
+    """The offset in an earlier storage as the key holds it."""
+    if load_i64(load_ptr(tape, VALUES * 8), first * 8) == start:
+        return -1 - first
+    keep(tape, start)
+    return -load_i64(tape, USED * 8)
 
 
 @unit.function
@@ -119,14 +131,13 @@ def bind(call: ptr, plan: ptr) -> bool_:
     for o in range(operands):
         thing = load_obj(call, k.TENSORS + o * 8)
         storage = load_obj(thing, k.T_STORAGE)
-        number = number_of(tape, storage)
+        start = long_as(load_obj(thing, k.T_OFFSET)) * load_i64(plan, (run.HEADER + o) * 8)
+        number = number_of(tape, storage, start)
         if number < 0:
             return False
-        start = long_as(load_obj(thing, k.T_OFFSET)) * load_i64(plan, (run.HEADER + o) * 8)
         if load_obj(storage, things.S_ADDRESS) is not None:
-            keep(tape, start)
-            start = i64(-1)
-        store_i64(key, 8 + o * 16, number)
+            start = place_of(tape, number >> VALUE_SHIFT, start)
+        store_i64(key, 8 + o * 16, number & NUMBER_MASK)
         store_i64(key, 16 + o * 16, start)
     for n in range(load_i64(call, k.NUMBERS_USED)):
         keep(tape, load_i64(call, k.INTEGERS + n * 8))
@@ -145,7 +156,7 @@ def pending(nbytes: obj) -> obj:
     things.put(storage, things.S_FLAGS, things.shared(things.ZERO))
     things.put(storage, things.S_TYPED, obj(k.none_object))
     tape = load_ptr(k.state, TAPE)
-    if enter(tape, storage) < 0:
+    if enter(tape, storage, 0) < 0:
         decref(storage)
         return None
     store_i64(tape, PENDING_BYTES * 8, load_i64(tape, PENDING_BYTES * 8) + long_as(nbytes))
