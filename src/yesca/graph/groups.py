@@ -116,20 +116,21 @@ def _join(a: Step, b: Step) -> Step | None:
 
 
 def _pays(a: Nest, b: Nest, joined: Nest) -> bool:
-    """Whether no loop gets worse by it: the same lanes, straight access, enough rows."""
+    """Whether folds keep their order, no loop gets worse, and threads have enough to do."""
+    if not joined.rows:
+        return True
     over = steps.layout(joined)
-    if joined.rows:
-        if any(steps.layout(n).variant.columns != over.variant.columns for n in (a, b) if n.rows):
+    columns = over.variant.columns
+    for n in (a, b):
+        if n.rows and (steps.layout(n).variant.columns != columns
+                       or not columns and _straight(n) != _straight(joined)):
             return False
-        straight = all(_straight(n) for n in (a, b) if n.rows)
-        if straight and not over.variant.columns and not _straight(joined):
-            return False
-        return a.rows and b.rows or joined.total <= SMALL or over.total >= PIECES * over.grain
-    return True
+    return a.rows and b.rows or joined.total <= SMALL or over.total >= PIECES * over.grain
 
 
 def _straight(nest: Nest) -> bool:
-    """Whether the inner axis is contiguous in every buffer that varies along it."""
+    """Whether the inner axis is contiguous in every buffer that varies along it, so that folds
+    keep several partial results."""
     return all(o.strides[0] == b.dtype.itemsize
                for o, b in zip(nest.operands, nest.stage.buffers, strict=True) if b.inner)
 
