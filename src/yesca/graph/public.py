@@ -47,7 +47,7 @@ def compile(model: Any = None, *, fullgraph: bool = False,  # noqa: A001
         return model
     whole = getattr(type(model), "_compiled_whole", None)  # a module makes a module of it
     if whole is not None:
-        return whole(model, lambda function: _compiled(function, fullgraph))
+        return whole(model, functools.partial(_compiled, fullgraph=fullgraph))
     return _compiled(model, fullgraph)
 
 

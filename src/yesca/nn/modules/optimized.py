@@ -16,12 +16,23 @@ class OptimizedModule(Module):
     """
 
     _orig_mod: Module
-    _OWN = frozenset({"_orig_mod", "forward"})
+    _OWN = frozenset({"_orig_mod", "forward", "_compiled"})
 
     def __init__(self, module: Module, compiled: Callable[[Any], Any]) -> None:
         super().__init__()
         self._orig_mod = module
+        self._compiled = compiled
         self.forward = compiled(module.__call__)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Recordings stay behind: they belong to the module that this one calls."""
+        state = super().__getstate__()
+        del state["forward"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.forward = self._compiled(self._orig_mod.__call__)
 
     @property
     def training(self) -> bool:  # type: ignore[override]
