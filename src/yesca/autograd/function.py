@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..base.frames import warn
-from ..core.tensor_base import TensorBase
+from ..core.tensor_base import CustomView, OneOfSeveral, TensorBase
 from ..dispatch import observing
 from ..dispatch.call import OPERATORS
 from ..dispatch.inplace import bump, settle
@@ -104,6 +104,10 @@ def _wrap(node: FunctionNode, args: tuple[Any, ...], port: int, output: Any, cou
         return output
     if given is not None:
         output = _alias(output)
+    extra = output._extra
+    if extra is not None and extra.base is not None:
+        several = len(node._outputs) - len(node._constant) > 1
+        extra.__class__ = OneOfSeveral if several else CustomView
     if records and port not in node._constant:
         output._node, output._output_nr, output._requires_grad = node, port, True
     elif output._requires_grad:

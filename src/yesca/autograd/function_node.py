@@ -187,13 +187,6 @@ class FunctionNode(FunctionCtx, HandleMethods, OwnNode):
         if self._raw:
             self._raw = None
 
-    def view_problem(self, port: int) -> str:
-        return ("This view was created inside a custom Function (or because an input was "
-                "returned as-is) and the autograd logic to handle view+inplace would override the "
-                "custom backward associated with the custom Function, leading to incorrect "
-                "gradients. This behavior is forbidden. You can fix this by cloning the output of "
-                "the custom Function.")
-
     # ---- backward ------------------------------------------------------------------------
 
     def apply(self, grads: list[Any]) -> list[Any]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.tensor_base import BarredView
 from ..dispatch.call import OPERATORS
 from ..dispatch.fast import next_sequence
+from ..dispatch.inplace import check_origin
 from .node import Node
-from .saved import short_name
 
 
 class OwnNode(Node):
@@ -35,9 +36,6 @@ class OwnNode(Node):
 
     def shown(self) -> tuple[int | None, ...]:
         return tuple(range(len(self._edges)))
-
-    def view_problem(self, port: int) -> str:
-        return ""
 
     def apply(self, grads: list[Any]) -> list[Any]:
         return list(grads)
@@ -187,13 +185,9 @@ def regenerate(tensor: Any) -> None:
     dtype = tensor._spec.dtype
     if not base._requires_grad or not (dtype.is_floating_point or dtype.is_complex):
         return
-    if tensor._node is not None:
-        problem = tensor._node.view_problem(tensor._output_nr)
-        if problem:
-            extra.seen = -1
-            raise RuntimeError(f"Output {tensor._output_nr} of {short_name(tensor._node)} is a "
-                               "view and its base or another view of its base has been modified "
-                               f"inplace. {problem}")
+    if isinstance(extra, BarredView):
+        extra.seen = -1
+        check_origin(tensor, "its base or another view of its base has been")
     made = ViewNode((gradient_edge(base),), (base._output_nr,))
     made._view = _place(tensor, base)
     if extra.retain and tensor._node is not None:

@@ -99,20 +99,6 @@ class Node(NodeBase):
             found += [r.slot for r in refs if isinstance(r, Ref)]
         return tuple(found)
 
-    def view_problem(self, port: int) -> str:
-        """Why a view that this node made must not be written in place ("": it may be).
-
-        So it is if the view, or one that it is a view of, is one of several of one call.
-        """
-        node: Any = self
-        while isinstance(node, Node) and node._plan is not None and node._plan.views:
-            if len(node._plan.views) > 1:
-                return ("This view is the output of a function that returns multiple views. Such "
-                        "functions do not allow the output views to be modified inplace. You "
-                        "should replace the inplace operation by an out-of-place one.")
-            node = node._edges[0]
-        return ""
-
     def apply(self, grads: list[Any]) -> list[Any]:
         """Gradients of the tensor arguments from those of the results (None: no gradient)."""
         if self._saved is None:

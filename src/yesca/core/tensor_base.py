@@ -59,7 +59,7 @@ def address_of(tensor: Any) -> int:
 
 
 class Extra:
-    """What few tensors have.
+    """What few tensors have. For a view, the subclass says how it came about.
 
     base      for a view: the tensor that it is a view of (never itself a view)
     seen      for a view: the version at which its place in the tape was last settled
@@ -73,3 +73,54 @@ class Extra:
 
     def __init__(self) -> None:
         self.base = self.seen = self.hooks = self.retain = self.name = self.after = None
+
+
+_AMBIGUOUS = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
+    "code by moving both the view and the inplace either both inside the {0} block (if you don't "
+    "want the inplace to be tracked) or both outside (if you want the inplace to be tracked).")
+
+
+class BarredView(Extra):
+    """Of a view for which the tape could not follow a write.
+
+    advice  what a refusal says of it
+    mode    the mode in which it was made, if that is the reason
+    """
+
+    __slots__ = ()
+    advice = mode = ""
+
+
+class NoGradView(BarredView):
+    """Of a view made while nothing was recorded."""
+
+    __slots__ = ()
+    advice, mode = _AMBIGUOUS.format("no_grad"), "no_grad"
+
+
+class InferenceView(BarredView):
+    """Of a view of a normal tensor made in inference mode."""
+
+    __slots__ = ()
+    advice, mode = _AMBIGUOUS.format("inference_mode"), "inference"
+
+
+class OneOfSeveral(BarredView):
+    """Of one of the views that a single call has made."""
+
+    __slots__ = ()
+    advice = ("This view is the output of a function that returns multiple views. Such functions "
+              "do not allow the output views to be modified inplace. You should replace the "
+              "inplace operation by an out-of-place one.")
+
+
+class CustomView(BarredView):
+    """Of a view that a custom Function has given."""
+
+    __slots__ = ()
+    advice = ("This view was created inside a custom Function (or because an input was returned "
+              "as-is) and the autograd logic to handle view+inplace would override the custom "
+              "backward associated with the custom Function, leading to incorrect gradients. This "
+              "behavior is forbidden. You can fix this by cloning the output of the custom "
+              "Function.")

@@ -16,7 +16,9 @@ from ..core.devices import CPU, META
 from ..core.dtypes import SCALAR_NAMES, DType, bool_, get_default_dtype
 from ..core.spec import Spec, on_meta
 from ..core.storage import UntypedStorage
-from ..core.tensor_base import Extra, TensorBase, Version
+from ..core.tensor_base import (
+    Extra, InferenceView, NoGradView, OneOfSeveral, TensorBase, Version,
+)
 from ..core.views import stretched
 from ..operators.record import Record
 from ..runtime.plan import NUMBER, Plan, new_storage
@@ -356,13 +358,15 @@ def _storages(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> list[
 
 
 def _execute_view(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: bool) -> Any:
-    made = [_viewed(tensors[0], *place) for place in plan.views]
+    kind = InferenceView if STATE.inference else NoGradView if not STATE.grad else \
+        Extra if plan.record.schema.results == 1 else OneOfSeveral
+    made = [_viewed(tensors[0], *place, kind) for place in plan.views]
     if needs and plan.differentiable:
         registry.record_node(plan, tensors, scalars, made)
     return made[0] if len(made) == 1 and plan.record.schema.results == 1 else tuple(made)
 
 
-def _viewed(base: Any, spec: Spec, offset: int) -> Any:
+def _viewed(base: Any, spec: Spec, offset: int, kind: type[Extra]) -> Any:
     start, old, new = base._offset, base._spec.dtype.itemsize, spec.dtype.itemsize
     if old != new:  # another dtype over the same bytes
         start, uneven = divmod(start * old, new)
@@ -372,7 +376,9 @@ def _viewed(base: Any, spec: Spec, offset: int) -> Any:
                                f"but got {base._offset}")
     made = registry.wrap(base._storage, spec, start + offset)
     made._counter = base._counter
-    extra = made._extra = Extra()
+    if kind is Extra and base._extra is not None:
+        kind = base._extra.__class__  # what bars a view bars the views of it
+    extra = made._extra = kind()
     extra.base = base if base._extra is None or base._extra.base is None else base._extra.base
     extra.seen = base._counter.value if base._counter is not None else 0
     return made

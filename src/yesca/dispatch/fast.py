@@ -20,7 +20,7 @@ from ..core.layouts import MemoryFormat
 from ..core.node_base import Saved
 from ..core.spec import Size
 from ..core.storage import UntypedStorage
-from ..core.tensor_base import Extra, Version
+from ..core.tensor_base import Extra, NoGradView, OneOfSeveral, Version
 from ..operators.record import Record
 from ..runtime import builtins, layout, machine, memory, threads, units
 from ..runtime.plan import Launch, Plan, number_word
@@ -94,7 +94,8 @@ class _Fast:
             fastkey.DEVICE_TYPE: Device, fastkey.FORMAT_TYPE: MemoryFormat,
             fastkey.STORAGE_TYPE: UntypedStorage, fastobjects.VERSION_TYPE: Version,
             fastobjects.NODE_TYPE: self.types["node"], fastobjects.SAVED_TYPE: Saved,
-            fastobjects.EXTRA_TYPE: Extra, fastobjects.CPU: CPU, fastobjects.ZERO: 0,
+            fastobjects.EXTRA_TYPE: Extra, fastobjects.NO_GRAD_TYPE: NoGradView,
+            fastobjects.SEVERAL_TYPE: OneOfSeveral, fastobjects.CPU: CPU, fastobjects.ZERO: 0,
             fastobjects.EMPTY: (), fastobjects.FAIL: _fail, fasttape.CHANGED: raise_changed,
             fastcall.DEFAULT_DTYPES: dtypes._default,
             fastcall.DEFAULT_DEVICES: devices._defaults,

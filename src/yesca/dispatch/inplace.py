@@ -8,6 +8,7 @@ from typing import Any
 
 from ..core import registry
 from ..core.spec import spec
+from ..core.tensor_base import BarredView
 from ..core.views import meeting, stretched
 from ..runtime.plan import Plan
 from .state import STATE
@@ -69,24 +70,30 @@ def check_tape(target: Any, grad: bool, needs: bool) -> None:
 
 
 def _check_view(target: Any, extra: Any) -> None:
-    base = extra.base
-    if target._node is not None:
-        problem = target._node.view_problem(target._output_nr)
-        if problem:
-            name = target._node.name()
-            raise RuntimeError(f"Output {target._output_nr} of "
-                               f"{name.rpartition('Backward')[0] or name} is a view and is being "
-                               f"modified inplace. {problem}")
-    if base._requires_grad and target._node is None and extra.seen == target._counter.value:
-        raise RuntimeError(
-            "A view was created in no_grad mode and is being modified inplace with grad mode "
-            "enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You "
-            "can clarify your code by moving both the view and the inplace either both inside the "
-            "no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
-            "want the inplace to be tracked).")
-    if target._requires_grad and base._node is None:
+    check_origin(target, "is being")
+    if target._requires_grad and extra.base._node is None:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an "
                            "in-place operation.")
+
+
+def check_origin(view: Any, what: str) -> None:
+    """Refuse to follow a write to a view whose origin bars it. `what` it is that was written."""
+    extra = view._extra
+    if not isinstance(extra, BarredView):
+        return
+    node = view._node
+    place = ""
+    if node is not None:
+        name = node.name()
+        place = f"Output {view._output_nr} of {name.rpartition('Backward')[0] or name} is a view"
+    if extra.mode or node is None:
+        start = f"{place} of a view which was created in" if place else "A view was created in"
+        mode = "inference mode" if extra.mode == "inference" else "no_grad mode"
+        end = "in normal mode" if extra.mode == "inference" else "with grad mode enabled"
+        text = f"{start} {mode} and {what} modified inplace {end}."
+    else:
+        text = f"{place} and {what} modified inplace."
+    raise RuntimeError(f"{text} {extra.advice}")
 
 
 def settle(tensor: Any) -> None:
@@ -175,5 +182,5 @@ def bump(target: Any) -> None:
         version.value += 1
 
 
-__all__ = ["bump", "check", "check_operands", "check_places", "copy_of", "keep_original",
-           "registry", "separate"]
+__all__ = ["bump", "check", "check_operands", "check_origin", "check_places", "copy_of",
+           "keep_original", "registry", "separate"]

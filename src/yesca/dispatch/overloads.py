@@ -141,7 +141,7 @@ def _retyped(self: Any, dtype: DType) -> Any:
     shape, strides, offset = retyped(base, dtype, self._offset)
     made = registry.wrap(self._storage, spec(dtype, shape, strides, base.device), offset)
     made._counter = self._counter
-    extra = made._extra = Extra()
+    extra = made._extra = self._extra.__class__() if self._extra is not None else Extra()
     extra.base = self if self._extra is None or self._extra.base is None else self._extra.base
     extra.seen = self._counter.value if self._counter is not None else 0
     return made

@@ -139,7 +139,7 @@ composite("stack(Tensor[] tensors, int dim=0) -> Tensor",
 
 # ---- taking apart ----------------------------------------------------------------------------
 
-def _split(p: Any, self: Any, sizes: tuple[int, ...], dim: int) -> None:
+def _split(p: Any, self: Any, sizes: tuple[int, ...], dim: int, listed: bool) -> None:
     start = 0
     for size in sizes:
         shape, strides, offset = algebra.slice_(self.spec, dim, start, start + size, 1)
@@ -158,15 +158,9 @@ def _split_back(ops: Any, grads: Any, self_spec: Any, sizes: Any, dim: int) -> A
     return ops.cat(parts, dim) if len(parts) > 1 else parts[0]
 
 
-def _split_name(plan: Any) -> str:
-    """Pieces of one size (the last may be smaller) are another node than those of listed sizes."""
-    sizes = plan.values[1]
-    return "SplitBackward0" if len(set(sizes[:-1])) < 2 and sizes[-1] <= sizes[0] \
-        else "SplitWithSizesBackward0"
-
-
-rows("split_views(Tensor self, any sizes, int dim) -> Tensor[]", _split, kind="view",
-     method=False, node_name=_split_name, backward={"self": _split_back})
+rows("split_views(Tensor self, any sizes, int dim, bool listed=False) -> Tensor[]", _split,
+     kind="view", method=False, backward={"self": _split_back}, node_name=lambda plan:
+     "SplitWithSizesBackward0" if plan.values[3] else "SplitBackward0")
 
 
 def _pieces(size: int, total: int) -> tuple[int, ...]:
@@ -191,7 +185,7 @@ def _split_public(ops: Any, self: Any, split_size_or_sections: Any, dim: int) ->
             raise RuntimeError(
                 f"split_with_sizes expects split_sizes to sum exactly to {total} (input tensor's "
                 f"size at dimension {d}), but got split_sizes={list(sizes)}")
-        return ops.split_views(self, sizes, d)
+        return ops.split_views(self, sizes, d, True)
     size = int(wanted)
     if size < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
@@ -223,7 +217,7 @@ def _chunk(ops: Any, self: Any, chunks: int, dim: int) -> Any:
     total = self.shape[d]
     size = (total + chunks - 1) // chunks
     if size == 0:
-        return ops.split_views(self, (0,) * chunks, d)
+        return ops.split_views(self, (0,) * chunks, d, True)
     return ops.split_views(self, _pieces(size, total), d)
 
 
@@ -244,8 +238,7 @@ def _tensor_split(ops: Any, self: Any, indices_or_sections: Any, dim: int) -> An
         if wanted <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {wanted}")
         least, more = divmod(total, wanted)
-        sizes = [least + (k < more) for k in range(wanted)]
-        return ops.split_views(self, tuple(sizes), d)
+        wanted = [k * least + min(k, more) for k in range(1, wanted)]
     made, start = [], 0
     for end in (*wanted, total):
         made.append(ops.slice(self, d, start, end))

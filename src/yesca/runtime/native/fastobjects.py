@@ -36,6 +36,7 @@ E_AFTER = layout.slot_offset(Extra, "after")
 # Places in fastkey's state, besides the types named there.
 VERSION_TYPE, NODE_TYPE, SAVED_TYPE, EXTRA_TYPE = 64, 72, 80, 88
 CPU, ZERO, FAIL, EMPTY, SEQUENCE = 112, 120, 128, 136, 144
+NO_GRAD_TYPE, SEVERAL_TYPE = 472, 480  # what views have besides that are no plain ones
 RUNNING = 168  # calls that have let other threads run
 
 new_object = external("PyType_GenericAlloc", [obj, i64], obj)

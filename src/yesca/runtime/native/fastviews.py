@@ -3,18 +3,22 @@
 from ...targets.native import Unit, i64, load_i64, load_obj, obj, ptr, stack, store_obj, store_ptr
 from . import fastkey as k
 from .fastobjects import (
-    E_AFTER, E_HOOKS, E_NAME, E_RETAIN, EXTRA_TYPE, new_object, new_tensor, put, shared,
+    E_AFTER, E_HOOKS, E_NAME, E_RETAIN, EXTRA_TYPE, NO_GRAD_TYPE, SEVERAL_TYPE, new_object,
+    new_tensor, put, shared,
 )
 from .fastrun import HEADER, drop, together
 from .fasttape import record
-from .objects import decref, incref, long_as, long_from
+from .objects import decref, incref, long_as, long_from, type_of
 
 unit = Unit("fastviews")
 
 
 @unit.function
-def seen_as(base: obj, spec: obj, moved: i64) -> obj:
-    """A tensor's memory under another spec, `moved` elements further on, off the tape."""
+def seen_as(base: obj, spec: obj, moved: i64, kind: obj) -> obj:
+    """A tensor's memory under another spec, `moved` elements further on, off the tape.
+
+    kind: the class of what it has besides; what bars a view bars the views of it.
+    """
     version, storage = load_obj(base, k.T_VERSION), load_obj(base, k.T_STORAGE)
     offset = load_obj(base, k.T_OFFSET)
     if moved == 0:
@@ -26,13 +30,16 @@ def seen_as(base: obj, spec: obj, moved: i64) -> obj:
     made = new_tensor(spec, storage, offset, version)
     if made is None:
         return None
-    extra = new_object(shared(EXTRA_TYPE), 0)
-    if extra is None:
-        return None
     root = base
     before = load_obj(base, k.T_EXTRA)
-    if before != obj(k.none_object) and load_obj(before, k.E_BASE) != obj(k.none_object):
-        root = load_obj(before, k.E_BASE)
+    if before != obj(k.none_object):
+        if load_obj(before, k.E_BASE) != obj(k.none_object):
+            root = load_obj(before, k.E_BASE)
+        if kind == shared(EXTRA_TYPE):
+            kind = type_of(before)
+    extra = new_object(kind, 0)
+    if extra is None:
+        return None
     nothing = obj(k.none_object)
     put(extra, k.E_BASE, root)
     put(extra, k.E_SEEN, load_obj(version, k.V_VALUE))
@@ -49,7 +56,10 @@ def seen_as(base: obj, spec: obj, moved: i64) -> obj:
 def run_view(call: ptr, plan: ptr) -> obj:
     """One view."""
     specs = plan + HEADER * 8 + 8
-    made = seen_as(load_obj(call, k.TENSORS), load_obj(specs), load_i64(plan, 48))
+    kind = shared(EXTRA_TYPE)
+    if load_i64(call, k.GRAD) == 0:
+        kind = shared(NO_GRAD_TYPE)
+    made = seen_as(load_obj(call, k.TENSORS), load_obj(specs), load_i64(plan, 48), kind)
     if made is None:
         return None
     if load_i64(call, k.MASK) != 0 and load_i64(plan, 40) != 0:
@@ -66,9 +76,12 @@ def run_views(call: ptr, plan: ptr) -> obj:
     specs = plan + HEADER * 8 + 8
     count = load_i64(plan, 16)
     made = stack(8 * 64)
+    kind = shared(SEVERAL_TYPE)
+    if load_i64(call, k.GRAD) == 0:
+        kind = shared(NO_GRAD_TYPE)
     for index in range(count):
         entry = specs + index * 32
-        one = seen_as(load_obj(call, k.TENSORS), load_obj(entry), load_i64(entry, 8))
+        one = seen_as(load_obj(call, k.TENSORS), load_obj(entry), load_i64(entry, 8), kind)
         if one is None:
             drop(made, index)
             return None
