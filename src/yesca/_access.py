@@ -76,7 +76,8 @@ def read_one(tensor: Any) -> Any:
     base = tensor._spec
     address = address_of(tensor)
     made = decode(ctypes.string_at(address, base.dtype.itemsize), base.dtype)[0]
-    return made.conjugate() if base.conj else made
+    made = made.conjugate() if base.conj else made
+    return -made if base.neg else made
 
 
 def real_number(value: Any, name: str) -> Any:
@@ -117,7 +118,7 @@ def to_list(tensor: Any) -> Any:
     if tensor._spec.device is not CPU and tensor._spec.ndim:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     _readable(tensor)
-    as_is = tensor._spec.contiguous and not tensor._spec.conj
+    as_is = tensor._spec.contiguous and not tensor._spec.conj and not tensor._spec.neg
     plain = tensor if as_is else OPERATORS.clone(
         tensor.detach(), memory_format=OPERATORS.contiguous_format)
     base = plain._spec
@@ -164,6 +165,12 @@ def to_numpy(tensor: Any, force: bool) -> Any:
             raise RuntimeError("Can't call numpy() on Tensor that has conjugate bit set. Use "
                                "tensor.resolve_conj().numpy() instead.")
         tensor = OPERATORS.resolve_conj(tensor)
+        base = tensor._spec
+    if base.neg:
+        if not force:
+            raise RuntimeError("Can't call numpy() on Tensor that has negative bit set. Use "
+                               "tensor.resolve_neg().numpy() instead.")
+        tensor = OPERATORS.resolve_neg(tensor)
         base = tensor._spec
     if base.device is not CPU:
         raise TypeError(f"can't convert {base.device} device type tensor to numpy. Use "

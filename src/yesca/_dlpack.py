@@ -68,6 +68,8 @@ def _check_exportable(tensor: Any) -> None:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if tensor._spec.conj:
         raise BufferError("Can't export tensors with the conjugate bit set")
+    if tensor._spec.neg:
+        raise BufferError("Can't export tensors with the negative bit set")
     if tensor._spec.device is not CPU:
         raise BufferError(f"Can't export tensors on {tensor._spec.device}: they have no memory")
 
@@ -81,7 +83,7 @@ def _code(dtype: DType) -> int:
 def to_dlpack(tensor: Any) -> Any:
     """A capsule that gives another library this tensor's memory. It can be taken once.
 
-    Raises BufferError for tensors that require gradients, and conjugated ones.
+    Raises BufferError for tensors that require gradients, conjugated and negated ones.
     """
     _check_exportable(tensor)
     own = tensor._spec

@@ -148,8 +148,8 @@ class Tensor(TensorBase, metaclass=TensorMeta):
         return self._spec.conj
 
     def is_neg(self) -> bool:
-        """False: there are no negated views here."""
-        return False
+        """Whether this is a negated view."""
+        return self._spec.neg
 
     def is_signed(self) -> bool:
         return self._spec.dtype.is_signed

@@ -55,6 +55,8 @@ class DualLevel(Level):
         made = OPERATORS.as_strided(
             whole[1], tuple(tensor._spec.shape), tuple(tensor._spec.strides),
             whole[1]._offset + tensor._offset - base._offset)
+        if tensor._spec.neg is not base._spec.neg:
+            made = OPERATORS._neg_view(made)
         return OPERATORS.conj(made) if tensor._spec.conj is not base._spec.conj else made
 
     def attach(self, tensor: Any, tangent: Any) -> None:

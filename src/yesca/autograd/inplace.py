@@ -100,7 +100,10 @@ class CopySlices(OwnNode):
 
 
 def _to_view(grad: Any, spec: Any, base: Any) -> Any:
-    """A base's gradient as a view sees it that is conjugated, or has parts of complex numbers."""
+    """A base's gradient as a view sees it that is negated, conjugated, or parts of complex numbers.
+    """
+    if spec.neg is not base.neg:
+        grad = OPERATORS.neg(grad)
     if spec.dtype is not base.dtype and base.dtype.is_complex:
         return OPERATORS.view_as_real(OPERATORS.resolve_conj(grad))
     return grad if spec.conj is base.conj else OPERATORS.conj(grad)
@@ -108,6 +111,8 @@ def _to_view(grad: Any, spec: Any, base: Any) -> Any:
 
 def _to_base(grad: Any, spec: Any, base: Any) -> Any:
     """`_to_view` undone."""
+    if spec.neg is not base.neg:
+        grad = OPERATORS.neg(grad)
     if spec.dtype is not base.dtype and base.dtype.is_complex:
         return OPERATORS.view_as_complex(grad)
     return grad if spec.conj is base.conj else OPERATORS.conj_physical(grad)

@@ -41,7 +41,7 @@ def lies_as(one: Spec, other: Spec) -> bool:
     if one is other:
         return True
     return one.dtype is other.dtype and one.device is other.device and one.conj is other.conj \
-        and all(n == 1 or a == b for n, a, b in
+        and one.neg is other.neg and all(n == 1 or a == b for n, a, b in
                 zip(one.shape, one.strides, other.strides, strict=True))
 
 

@@ -58,7 +58,7 @@ class Spec:
 
     __slots__ = (
         "dtype", "shape", "strides", "device", "numel", "ndim", "contiguous", "nbytes", "dense",
-        "conj", "__weakref__",
+        "conj", "neg", "__weakref__",
     )
 
     dtype: DType
@@ -71,10 +71,11 @@ class Spec:
     dense: bool  # every element of its extent is used once, in some order of dimensions
     nbytes: int  # bytes from the first element to the end of the last
     conj: bool  # complex values are the conjugates of what lies in memory
+    neg: bool  # values are (then) negated
 
     def __repr__(self) -> str:
-        conj = ", conj" if self.conj else ""
-        return f"Spec({self.dtype}, {tuple(self.shape)}, {self.strides}, {self.device}{conj})"
+        flags = ", conj" * self.conj + ", neg" * self.neg
+        return f"Spec({self.dtype}, {tuple(self.shape)}, {self.strides}, {self.device}{flags})"
 
 
 _table: dict[tuple[object, ...], Spec] = {}
@@ -91,12 +92,12 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def spec(dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...] | None = None,
-         device: Device = CPU, conj: bool = False) -> Spec:
+         device: Device = CPU, conj: bool = False, neg: bool = False) -> Spec:
     """The interned spec; `strides=None` means contiguous."""
-    key = (dtype, tuple(shape), strides, device, conj)
+    key = (dtype, tuple(shape), strides, device, conj, neg)
     found = _table.get(key)
     if found is None:
-        found = _make(dtype, Size(shape), strides, device, conj)
+        found = _make(dtype, Size(shape), strides, device, conj, neg)
         if len(_table) >= LIMIT:
             _table.clear()
         _table[key] = found
@@ -104,7 +105,7 @@ def spec(dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...] | None =
 
 
 def _make(dtype: DType, shape: Size, strides: tuple[int, ...] | None, device: Device,
-          conj: bool) -> Spec:
+          conj: bool, neg: bool) -> Spec:
     if not isinstance(dtype, DType):
         raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     if dtype.code < 0:
@@ -113,13 +114,13 @@ def _make(dtype: DType, shape: Size, strides: tuple[int, ...] | None, device: De
             f"{dtype}, which can be named and compared only")
     natural = contiguous_strides(shape)
     steps = natural if strides is None else tuple(strides)
-    full = (dtype, tuple(shape), steps, device, conj)
+    full = (dtype, tuple(shape), steps, device, conj, neg)
     known = _table.get(full)
     if known is not None:
         return known
     made = Spec()
     made.dtype, made.shape, made.strides, made.device = dtype, shape, steps, device
-    made.conj = conj
+    made.conj, made.neg = conj, neg
     made.ndim = len(shape)
     made.numel = shape.numel()
     if made.numel >= 1 << 63:
@@ -151,11 +152,18 @@ def with_dtype(base: Spec, dtype: DType) -> Spec:
 
 def on_meta(base: Spec) -> Spec:
     """The same spec without bytes."""
-    return spec(base.dtype, base.shape, base.strides, META, base.conj)
+    return spec(base.dtype, base.shape, base.strides, META, base.conj, base.neg)
 
 
 def conjugated(base: Spec, conj: bool) -> Spec:
     """The same spec whose values are (or are not) the conjugates of what lies in memory."""
     if base.conj is conj:
         return base
-    return spec(base.dtype, base.shape, base.strides, base.device, conj)
+    return spec(base.dtype, base.shape, base.strides, base.device, conj, base.neg)
+
+
+def negated(base: Spec, neg: bool) -> Spec:
+    """The same spec whose values are (or are not) the negatives of what it would show."""
+    if base.neg is neg:
+        return base
+    return spec(base.dtype, base.shape, base.strides, base.device, base.conj, neg)

@@ -24,7 +24,7 @@ from ..operators.record import Record
 from ..runtime.plan import NUMBER, Plan, new_storage
 from ..runtime.plan import run as run_plan
 from ..runtime.program import Program, Ref
-from . import autocast, inplace
+from . import autocast, inplace, negation
 from .shortcuts import Run, tensors_in
 from .state import STATE, push_level
 
@@ -211,7 +211,7 @@ def _wrong_type(record: Record, position: int, value: Any) -> TypeError:
 def _out_plan(record: Record, values: tuple[Any, ...], tensors: list[Any]) -> Any:
     """A plan whose result goes to the first of the tensors, or NO_PLAN: `write_out` knows why."""
     spec = tensors[0]._spec
-    if spec.device is not CPU or any(t._spec.device is not CPU for t in tensors) or (
+    if any(t._spec.device is not CPU or t._spec.neg for t in tensors) or (
             not spec.dense and stretched(spec.shape, spec.strides)):
         return NO_PLAN
     try:
@@ -231,6 +231,9 @@ def make_plan(record: Record, values: tuple[Any, ...], tensors: list[Any], targe
     out: the first of the tensors is no argument, but takes the result.
     """
     specs = [t._spec for t in tensors]
+    signs = () if record.kind == "view" else tuple([k for k, s in enumerate(specs) if s.neg])
+    for k in signs:
+        specs[k] = negation.settled_spec(tensors[k])
     device = _common_device(record, tensors)
     if device is META:
         specs = [s if s.device is META else on_meta(s) for s in specs]
@@ -253,6 +256,7 @@ def make_plan(record: Record, values: tuple[Any, ...], tensors: list[Any], targe
     if record.name in ("to_dtype", "copy"):
         _warn_of_lost_parts(specs[-1], program.results[0])
     plan = program.finish()
+    plan.negated = signs
     plan.values = tuple(
         NUMBER if mode in "TS" and isinstance(v, NUMBERS) else v
         for mode, v in zip(record.modes, given, strict=True))
@@ -345,6 +349,12 @@ def execute(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: boo
 
 
 def _storages(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> list[Any]:
+    if plan.negated and not plan.meta:
+        return negation.run(plan, tensors, lambda settled: _launched(plan, settled, scalars))
+    return _launched(plan, tensors, scalars)
+
+
+def _launched(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> list[Any]:
     global _launch
     if plan.meta:
         return [UntypedStorage._wrap(0, s.nbytes, None, 0, META) for s in plan.results]

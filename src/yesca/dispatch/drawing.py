@@ -204,7 +204,7 @@ def _like(name: str, other: Any, options: dict[str, Any]) -> Any:
     made = other._spec
     if not options and fills.planned(made):
         return made
-    if not options and made.dense:
+    if not options and made.dense and not made.conj and not made.neg:
         return fresh(make(made))
     return fresh(empty_like(other, **options))
 
@@ -340,7 +340,7 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *,
     tensor([1, 1, 1])
     """
     source = fills.generator_of("multinomial", generator)
-    weights = input.detach()
+    weights = input.detach().resolve_neg()
     made = weights._spec
     _check_multinomial(made, num_samples, replacement, out)
     rows = made.shape[0] if made.ndim == 2 else 1

@@ -350,7 +350,7 @@ class _Fast:
         if plan.inplace and len(plan.results) != 1:
             return False
         slots = plan.operands + len(plan.results) + len(plan.temporaries)
-        if plan.meta or plan.host or slots >= SLOTS or plan.operands > OPERANDS or \
+        if plan.meta or plan.host or plan.negated or slots >= SLOTS or plan.operands > OPERANDS or \
                 plan.checks > 8 or any(len(one.words) > WORDS for one in plan.launches):
             return False
         if any(n[2] not in "ifs" for one in plan.launches for n in one.numbers):

@@ -138,7 +138,7 @@ def _slopes(input: Any, lower: float, upper: float, source: Any) -> Any:
                                   f"'{SCALAR_NAMES[made.dtype]}'")
     slopes = empty(tuple(made.shape), dtype=float64, device=made.device)
     if made.numel and made.device is not META:
-        values = input.detach().to(float64).contiguous()
+        values = input.detach().resolve_neg().to(float64).contiguous()
         low, high = (_rounded(b, made.dtype) for b in (lower, upper))
         draws.slopes(source, address_of(slopes), address_of(values), made.numel, low, high)
     return slopes if made.dtype is float64 else slopes.to(float32)

@@ -138,6 +138,10 @@ def _retyped(self: Any, dtype: DType) -> Any:
     base = self._spec
     if dtype is base.dtype:
         return OPERATORS.alias(self)
+    if base.conj or base.neg:
+        what = "conjugate view tensors" if base.conj else "tensors with negative bit set"
+        raise RuntimeError(f"torch.Tensor.view is not supported for {what} when converting to a "
+                           "different dtype.")
     shape, strides, offset = retyped(base, dtype, self._offset)
     made = registry.wrap(self._storage, spec(dtype, shape, strides, base.device), offset)
     made._counter = self._counter

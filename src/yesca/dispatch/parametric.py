@@ -43,7 +43,7 @@ def _kernel(name: str, dtype: DType, allowed: Any) -> None:
 
 def _wide(value: Any, shape: Any) -> tuple[Any, int]:
     """A contiguous float64 tensor of this shape, and its address."""
-    made = value.detach().to(float64).expand(tuple(shape)).contiguous()
+    made = value.detach().resolve_neg().to(float64).expand(tuple(shape)).contiguous()
     return made, address_of(made)
 
 

@@ -18,7 +18,7 @@ from ..core.dtypes import (
     BOOL, COMPLEX, FLOATING, SCALAR_NAMES, DType, bfloat16, bool_, float16, float32, float64,
     int8, int16, int32, int64, uint8, uint16, uint32, uint64,
 )
-from ..core.spec import Spec, spec
+from ..core.spec import Spec, negated, spec
 from ..core.tensor_base import TensorBase, address_of
 from ..operators.random_numbers import recipe
 from ..runtime import draws
@@ -128,6 +128,11 @@ def fill_by(tensor: Any, draw: Callable[..., Any], source: Generator, *arguments
     note_read()  # no plan says what happens here
     made = tensor._spec
     if made.numel == 0 or made.device is META:
+        return tensor
+    if made.neg:
+        plain = registry.wrap(tensor._storage, negated(made, False), tensor._offset)
+        fill_by(plain, draw, source, *arguments)
+        OPERATORS.neg_(plain)
         return tensor
     if made.dense:
         draw(source, address_of(tensor), *arguments)
@@ -308,9 +313,10 @@ def check_chance(made: Spec, chance: float, kernel: str = "bernoulli_scalar_cpu_
 def _chances(target: Any, p: Any) -> Any:
     """The chances of the target's elements in the order of its memory: float32 or float64."""
     mine, own = target._spec, p._spec
-    if mine.contiguous and own.contiguous and mine.shape == own.shape and own.dtype is float32:
+    if mine.contiguous and own.contiguous and mine.shape == own.shape and own.dtype is float32 \
+            and not own.neg:
         return p
-    given = p.detach()
+    given = p.detach().resolve_neg()
     if given._spec.dtype not in DIGITS and target._spec.numel:
         raise _not_implemented("bernoulli_tensor_cpu_p_", given._spec.dtype)
     if given._spec.dtype is not float64:

@@ -108,7 +108,8 @@ class BatchedTensor(Tensor):
 def example_spec(value: Any) -> Spec:
     """The spec of one example of a batch."""
     whole = value._spec
-    return spec(whole.dtype, whole.shape[1:], whole.strides[1:], whole.device)
+    return spec(whole.dtype, whole.shape[1:], whole.strides[1:], whole.device, whole.conj,
+                whole.neg)
 
 
 def batched(level: Any, value: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core.dtypes import FLOATING, SCALAR_NAMES, DType, bool_, default_for
 from ..core.memory_formats import kept
-from ..core.spec import Spec, conjugated
+from ..core.spec import Spec, conjugated, negated
 from ..loops.complexes import Complex
 from ..loops.ir import Expr, const
 from ..loops.scalar import atan2, conj, cos, imag, is_complex, isnan, real, sin, where
@@ -25,10 +25,10 @@ def _part(base: Spec, which: int) -> tuple[Any, ...]:
 
 
 view("real_part(Tensor self) -> Tensor", lambda base: _part(base, 0), method=False,
-     node_name="RealBackward0",
+     node_name="SelectBackward0",
      backward={"self": lambda ops, grad, self_spec: ops.to_dtype(grad, self_spec.dtype)})
 view("imag_part(Tensor self) -> Tensor", lambda base: _part(base, 1), method=False,
-     node_name="ImagBackward0", backward={"self": lambda ops, grad: ops.mul(grad, 1j)})
+     node_name="SelectBackward0", backward={"self": lambda ops, grad: ops.mul(grad, 1j)})
 composite("real(Tensor self) -> Tensor", lambda ops, self:
           ops.real_part(self) if self.dtype.is_complex else self, method=False,
           samples=lambda make: [(make(3, 4),)], doc="The real part, as a view.")
@@ -38,12 +38,12 @@ def _imag(ops: Any, self: Any) -> Any:
     if not self.dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
     if self._spec.conj:
-        return ops.neg(ops.imag_part(ops.conj(self)))
+        return ops.imag_part(ops._neg_view(ops.conj(self)))
     return ops.imag_part(self)
 
 
 composite("imag(Tensor self) -> Tensor", _imag, method=False,
-          doc="The imaginary part, as a view (of a conjugated tensor: a copy).")
+          doc="The imaginary part, as a view (of a conjugated tensor: a negated one).")
 
 
 def _as_real(base: Spec) -> tuple[Any, ...]:
@@ -99,8 +99,13 @@ composite("conj(Tensor self) -> Tensor", lambda ops, self:
 composite("resolve_conj(Tensor self) -> Tensor", lambda ops, self:
           ops.clone(self) if self._spec.conj else self,
           doc="self, or a copy of it where it is a conjugated view.")
-composite("resolve_neg(Tensor self) -> Tensor", lambda ops, self: self,
-          doc="self: there are no negated views here.")
+rows("_neg_view(Tensor self) -> Tensor", lambda p, self:
+     p.alias(self, negated(self.spec, not self.spec.neg), 0, keep=False), kind="view",
+     node_name="NegViewBackward0", backward={"self": lambda ops, grad: ops.neg(grad)},
+     doc="The negative, as a view.")
+composite("resolve_neg(Tensor self) -> Tensor", lambda ops, self:
+          ops.clone(self) if self._spec.neg else self,
+          doc="self, or a copy of it where it is a negated view.")
 elementwise("conj_copy(Tensor self) -> Tensor", conj, takes="bifc", holomorphic=False,
             method=False, node_name="ConjPhysicalBackward0", inplace=True,
             backward={"self": lambda grad: conj(grad)})

@@ -87,6 +87,7 @@ class Plan:
     steps: dict[int, Any] = field(default_factory=dict)  # derivative by mask of wanted operands
     native: Any = None  # objects that the builtin's form of this plan refers to
     writes: tuple[int, ...] = ()  # operands that the stages write as well (running statistics)
+    negated: tuple[int, ...] = ()  # operands that it is handed copies of, with the sign settled
     host: tuple[HostStep, ...] = ()  # run after the launches, one after the other
     stages: tuple[Any, ...] = ()  # each launch's loop IR; of other machine code its Cost or None
 

@@ -12,7 +12,7 @@ from ..base import settings
 from ..core import dtypes
 from ..core.devices import CPU, META, Device
 from ..core.dtypes import DType, int64
-from ..core.spec import Spec, conjugated, spec
+from ..core.spec import Spec, conjugated, negated, spec
 from ..core.views import expand_strides
 from ..loops import ir
 from ..loops.ir import Buffer, Expr, Stage, Store
@@ -116,10 +116,12 @@ class Program:
     def alias(self, base: Ref, made: Spec, offset: int, keep: bool = True) -> None:
         """A result is operand 0's storage, `offset` elements further on, seen as `made`.
 
-        A view of conjugated values is one as well, unless `keep` is false.
+        A view of conjugated or negated values is one as well, unless `keep` is false.
         """
         if keep and base.spec.conj and made.dtype is base.spec.dtype:
             made = conjugated(made, True)
+        if keep and base.spec.neg:
+            made = negated(made, True)
         self.views.append((made, offset))
         self.results.append(made)
 

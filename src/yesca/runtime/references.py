@@ -29,7 +29,7 @@ class Ref:
         """The same memory through another view (see `core.views`)."""
         shape, strides, offset = made
         own = self.spec
-        return replace(self, spec=spec(own.dtype, shape, strides, own.device, own.conj),
+        return replace(self, spec=spec(own.dtype, shape, strides, own.device, own.conj, own.neg),
                        beyond=self.beyond + offset)
 
     def reread(self, dtype: DType, made: Strided) -> Ref:

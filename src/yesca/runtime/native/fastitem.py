@@ -22,6 +22,7 @@ P_DTYPE = layout.slot_offset(Spec, "dtype")
 P_NUMEL = layout.slot_offset(Spec, "numel")
 P_BYTES = layout.slot_offset(Spec, "nbytes")
 P_DEVICE = layout.slot_offset(Spec, "device")
+P_NEG = layout.slot_offset(Spec, "neg")
 
 float_from = external("PyFloat_FromDouble", [f64], obj)
 
@@ -40,6 +41,8 @@ def readable(thing: obj) -> bool_:
     if type_of(storage) != load_obj(k.state, k.STORAGE_TYPE):
         return False
     if load_obj(spec, P_DEVICE) != shared(CPU) or long_as(load_obj(spec, P_NUMEL)) != 1:
+        return False
+    if load_obj(spec, P_NEG) != obj(k.false_object):
         return False
     size = long_as(load_obj(spec, P_BYTES))
     return (long_as(offset) + 1) * size <= long_as(load_obj(storage, S_BYTES))
