@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import pytest
 from source_tree import PACKAGE, sources
 
 import yesca
-from yesca.runtime import kernels
+from yesca.runtime import kernels, machine, products
 
 #: Modules that the compiler imports and that have no part in the text it writes.
 APART = {"base", "base.errors", "base.naming", "base.settings", "core", "loops.interpret",
@@ -32,6 +33,7 @@ def test_key_covers_the_sources_of_the_compiler():
     installed = Path(yesca.__file__).parent  # not the tree that `sources` reads, perhaps
     hashed = {path.relative_to(installed) for path in kernels.compiler_sources()}
     used = imported("passes.pipeline", known) | imported("targets.llvm", known)
+    used |= imported("targets.products", known)
     missing = {name for name in used - APART
                if known[name].path.relative_to(PACKAGE) not in hashed}
     assert not missing
@@ -44,3 +46,19 @@ def test_another_compiler_has_other_keys(monkeypatch, tmp_path):
     files = [*kernels.compiler_sources(), changed]
     monkeypatch.setattr(kernels, "compiler_sources", lambda: files)
     assert kernels.compiler_version.__wrapped__() != before
+
+
+def test_another_compiler_has_other_products(monkeypatch):
+    keys = []
+
+    def load(name, text, key):
+        keys.append(key)
+        raise LookupError
+
+    monkeypatch.setattr(products, "_addresses", {})
+    monkeypatch.setattr(machine, "load", load)
+    for version in ("one", "another", "one"):
+        monkeypatch.setattr(kernels, "compiler_version", lambda version=version: version)
+        with pytest.raises(LookupError):
+            products.kernel_address("tile", "float32")
+    assert keys[0] == keys[2] != keys[1]

@@ -14,9 +14,8 @@ from ..core.views import collapse, expand_strides
 from ..loops import ir
 from ..loops.cost import Cost
 from ..targets.products import ProductPlan, plan_product, product_kernel, product_target
-from . import machine
+from . import kernels, machine
 
-VERSION = "2"  # raise it when the same kernel kind gives other LLVM text
 FEW_LAUNCHES = 8  # batches that do not join are launched one by one up to this many,
 LAUNCH_FLOPS = 1 << 18  # or where each is worth its launch; else their operands are copied
 
@@ -48,7 +47,7 @@ def kernel_address(kind: str, dtype: str) -> int:
     found = _addresses.get((kind, dtype))
     if found is None:
         shape = target()
-        key = machine.hash_key("product", VERSION, kind, dtype, repr(shape))
+        key = machine.hash_key("product", kernels.compiler_version(), kind, dtype, repr(shape))
         name = machine.symbol(f"product_{kind}_{dtype}", key)
         module = machine.load(f"product_{kind}_{dtype}",
                               lambda: product_kernel(kind, dtype, shape, name), key)
