@@ -176,43 +176,27 @@ class _Fast:
 
     def function(self, record: Record, twin: Callable[..., Any], name: str) -> Any:
         """A builtin free function."""
-        number = _owner(self.operator(record, twin))
-        return _builtin(self.function_address, name, number, twin.__doc__)
+        number = owner(self.operator(record, twin))
+        return builtin(self.function_address, name, number, twin.__doc__)
 
     def watch(self, twin: Callable[..., Any], name: str, parameters: tuple[str, ...],
               place: str = "") -> Any:
         """A builtin in front of a function that is no record."""
-        number = _owner(self.operator(None, twin, False, parameters), place)
-        return _builtin(self.function_address, name, number, twin.__doc__)
+        number = owner(self.operator(None, twin, False, parameters), place)
+        return builtin(self.function_address, name, number, twin.__doc__)
 
     def watched_method(self, twin: Callable[..., Any], name: str, parameters: tuple[str, ...]
                        ) -> Any:
         """The same as a method."""
-        return _bindable(self.watch(twin, name, parameters, "Tensor"))
-
-    def readers(self, cls: type) -> None:
-        """Put the builtins that read one value on the class."""
-        from ..core import dtypes
-        from ..runtime.native import fastitem
-
-        for place, dtype in ((fastitem.FLOAT32, dtypes.float32), (fastitem.INT64, dtypes.int64),
-                             (fastitem.FLOAT64, dtypes.float64), (fastitem.BOOL, dtypes.bool_)):
-            self.write(place, id(dtype))
-        for place, name, function in ((fastitem.ITEM, "item", fastitem.item),
-                                      (fastitem.AS_FLOAT, "__float__", fastitem.as_float),
-                                      (fastitem.AS_TRUTH, "__bool__", fastitem.as_truth)):
-            twin = cls.__dict__[name]
-            self.kept.append(twin)
-            self.write(place, id(twin))
-            setattr(cls, name, builtins.method(cls, function, name, twin.__doc__))
+        return bindable(self.watch(twin, name, parameters, "Tensor"))
 
     def method(self, record: Record, twin: Callable[..., Any], name: str) -> Any:
         """What a class holds so that its objects have a builtin method.
 
         Bound at each call: unlike the descriptors of `methods`, it costs no code of its own.
         """
-        number = _owner(self.operator(record, twin, True), "Tensor")
-        return _bindable(_builtin(self.function_address, name, number, twin.__doc__))
+        number = owner(self.operator(record, twin, True), "Tensor")
+        return bindable(builtin(self.function_address, name, number, twin.__doc__))
 
     def methods(self, cls: type, wanted: list[tuple[str, Record, Callable[..., Any]]]) -> None:
         """Method descriptors of machine code, all in one module of trampolines."""
@@ -433,7 +417,7 @@ class _Owner(int):
 _Owner.__name__ = _Owner.__qualname__ = "type"  # shown as `<built-in method add of type object>`
 
 
-def _owner(number: int, place: str = "") -> _Owner:
+def owner(number: int, place: str = "") -> _Owner:
     made = _Owner(number)
     made._place = place
     return made
@@ -455,18 +439,18 @@ def _definition(address: int, name: str, doc: str | None) -> int:
     return ctypes.addressof(made)
 
 
-def _builtin(address: int, name: str, number: int, doc: str | None) -> Any:
+def builtin(address: int, name: str, number: int, doc: str | None) -> Any:
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p,
                              ctypes.c_void_p)(("PyCFunction_NewEx", ctypes.pythonapi))
     _definitions.append(number)
     return make(_definition(address, name, doc), id(number), None)
 
 
-def _bindable(builtin: Any) -> Any:
+def bindable(function: Any) -> Any:
     """A builtin function that becomes a method of the objects of a class that holds it."""
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(
         ("PyInstanceMethod_New", ctypes.pythonapi))
-    return make(builtin)
+    return make(function)
 
 
 def _descriptor(cls: type, address: int, name: str, doc: str | None) -> Any:

@@ -16,7 +16,7 @@ from ..operators.schema import binder
 from . import call as calls
 from . import (
     creation, drawing, fast, foreach, from_data, inplace, listed, overloads, protocol, questions,
-    sequences, shortcuts,
+    readers, sequences, shortcuts,
 )  # fmt: skip
 from .state import STATE, set_autocast, set_grad
 
@@ -73,6 +73,7 @@ def function(name: str) -> Callable[..., Any] | None:
 
 def public(name: str, made: Any) -> Any:
     """A function as users get it: what is no record asks classes and modes first."""
+    made = readers.function(name, made)
     special = next((table[name] for table in TABLES if name in table), None)
     if special is None or not isinstance(special, FunctionType):
         return made

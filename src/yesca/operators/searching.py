@@ -337,6 +337,10 @@ composite("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tenso
 # ---- one answer ------------------------------------------------------------------------------
 
 def _equal(ops: Any, self: Any, other: Any) -> bool:
+    for place, (name, value) in enumerate((("input", self), ("other", other)), 1):
+        if not ops.is_tensor(value):
+            raise TypeError(f"equal(): argument '{name}' (position {place}) must be Tensor, not "
+                            f"{type(value).__name__}")
     if tuple(self.shape) != tuple(other.shape):
         return False
     return bool(ops.all(ops.eq(self, other)))

@@ -3,9 +3,10 @@
 Plain tensors of the commonest dtypes are read here; all else goes to the Python twin.
 """
 
+from ...core.dtypes import DType
 from ...core.spec import Spec
 from ...targets.native import (
-    Unit, bool_, external, f64, load_f32, load_f64, load_i64, load_obj, load_u8, obj, ptr,
+    Unit, bool_, external, f64, i64, load_f32, load_f64, load_i64, load_obj, load_u8, obj, ptr,
 )  # fmt: skip
 from .. import layout
 from . import fastkey as k
@@ -23,13 +24,14 @@ P_NUMEL = layout.slot_offset(Spec, "numel")
 P_BYTES = layout.slot_offset(Spec, "nbytes")
 P_DEVICE = layout.slot_offset(Spec, "device")
 P_NEG = layout.slot_offset(Spec, "neg")
+D_SIZE = layout.slot_offset(DType, "itemsize")
 
 float_from = external("PyFloat_FromDouble", [f64], obj)
 
 
 @unit.function
-def readable(thing: obj) -> bool_:
-    """Whether a tensor is a plain one of one element, whose bytes are there."""
+def in_memory(thing: obj) -> bool_:
+    """Whether a tensor is a plain one whose bytes are there, and are its values or conjugates."""
     if load_i64(k.state, THREAD) != this_thread() or load_i64(k.state, FLAGS) & SLOW != 0:
         return False
     if not k.is_tensor(type_of(thing)):
@@ -40,19 +42,22 @@ def readable(thing: obj) -> bool_:
         return False
     if type_of(storage) != load_obj(k.state, k.STORAGE_TYPE):
         return False
-    if load_obj(spec, P_DEVICE) != shared(CPU) or long_as(load_obj(spec, P_NUMEL)) != 1:
+    if load_obj(spec, P_DEVICE) != shared(CPU) or load_obj(spec, P_NEG) != obj(k.false_object):
         return False
-    if load_obj(spec, P_NEG) != obj(k.false_object):
-        return False
-    size = long_as(load_obj(spec, P_BYTES))
-    return (long_as(offset) + 1) * size <= long_as(load_obj(storage, S_BYTES))
+    start = long_as(offset) * long_as(load_obj(load_obj(spec, P_DTYPE), D_SIZE))
+    return start + long_as(load_obj(spec, P_BYTES)) <= long_as(load_obj(storage, S_BYTES))
 
 
 @unit.function
-def place_of(thing: obj) -> ptr:
-    """Where the element is."""
-    spec = load_obj(thing, k.T_SPEC)
-    return ptr(address_of_operand(thing, long_as(load_obj(spec, P_BYTES))))
+def readable(thing: obj) -> bool_:
+    """Whether it has one element as well."""
+    return in_memory(thing) and long_as(load_obj(load_obj(thing, k.T_SPEC), P_NUMEL)) == 1
+
+
+@unit.function
+def place_of(thing: obj, itemsize: i64) -> ptr:
+    """Where the first element is."""
+    return ptr(address_of_operand(thing, itemsize))
 
 
 @unit.function
@@ -69,13 +74,13 @@ def item(thing: obj) -> obj:
     if readable(thing):
         dtype = load_obj(load_obj(thing, k.T_SPEC), P_DTYPE)
         if dtype == load_obj(k.state, FLOAT32):
-            return float_from(f64(load_f32(place_of(thing))))
+            return float_from(f64(load_f32(place_of(thing, 4))))
         if dtype == load_obj(k.state, INT64):
-            return long_from(load_i64(place_of(thing)))
+            return long_from(load_i64(place_of(thing, 8)))
         if dtype == load_obj(k.state, BOOL):
-            return truth(load_u8(place_of(thing)) != 0)
+            return truth(load_u8(place_of(thing, 1)) != 0)
         if dtype == load_obj(k.state, FLOAT64):
-            return float_from(load_f64(place_of(thing)))
+            return float_from(load_f64(place_of(thing, 8)))
     return call_one(load_obj(k.state, ITEM), thing)
 
 
@@ -85,9 +90,9 @@ def as_float(thing: obj) -> obj:
     if readable(thing):
         dtype = load_obj(load_obj(thing, k.T_SPEC), P_DTYPE)
         if dtype == load_obj(k.state, FLOAT32):
-            return float_from(f64(load_f32(place_of(thing))))
+            return float_from(f64(load_f32(place_of(thing, 4))))
         if dtype == load_obj(k.state, FLOAT64):
-            return float_from(load_f64(place_of(thing)))
+            return float_from(load_f64(place_of(thing, 8)))
     return call_one(load_obj(k.state, AS_FLOAT), thing)
 
 
@@ -96,5 +101,5 @@ def as_truth(thing: obj) -> obj:
     """`bool(x)`."""
     if readable(thing):
         if load_obj(load_obj(thing, k.T_SPEC), P_DTYPE) == load_obj(k.state, BOOL):
-            return truth(load_u8(place_of(thing)) != 0)
+            return truth(load_u8(place_of(thing, 1)) != 0)
     return call_one(load_obj(k.state, AS_TRUTH), thing)
