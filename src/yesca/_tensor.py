@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from . import _access, _indexing
-from ._tensor_meta import TensorMeta
+from ._tensor_meta import TensorMeta, promise
 from .autograd import calls, tape  # noqa: F401 - `tape` records operator calls
 from .autograd.handle import GradFn, grad_fn_of
 from .autograd.inplace import gradient_edge
@@ -24,6 +25,7 @@ from .dispatch.call import OPERATORS
 from .dispatch.inplace import settle
 from .dispatch.shortcuts import note_read
 from .dispatch.state import STATE
+from .operators import families, record
 
 
 class Tensor(TensorBase, metaclass=TensorMeta):
@@ -49,13 +51,6 @@ class Tensor(TensorBase, metaclass=TensorMeta):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
-
-    def __getattr__(self, name: str) -> Any:
-        made = None if name.startswith("__") else functions.bound_method(name)
-        if made is None:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        setattr(Tensor, name, made)
-        return getattr(self, name)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -480,3 +475,5 @@ from . import _tensor_methods  # noqa: E402 - adds methods to the class above
 
 _tensor_methods.install(Tensor)
 _tensor_methods.install_builtins(Tensor, Node)
+promise(Tensor, (*families.known_names(), *functions.METHODS))
+record.followers.append(partial(promise, Tensor))  # of families that are not in the package

@@ -1,7 +1,8 @@
-"""The tensor's metaclass: methods come from the records when they are first asked for."""
+"""The tensor's metaclass, and methods that come from the records when they are first asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from .dispatch import functions
@@ -19,4 +20,35 @@ class TensorMeta(type):
         return made
 
     def __dir__(cls) -> list[str]:
-        return sorted({*super().__dir__(), *functions.names()})
+        own = (n for n in super().__dir__() if not isinstance(cls.__dict__.get(n), Promise))
+        return sorted({*own, *functions.names()})
+
+
+class Promise:
+    """Stands in the tensor's class for a method that is made when somebody asks for it.
+
+    A `__getattr__` of the class would do the same, but with one CPython makes a bound method for
+    each call of any method, which takes longer than the call.
+    """
+
+    __slots__ = ("owner", "name")
+
+    def __init__(self, owner: type, name: str) -> None:
+        self.owner, self.name = owner, name
+
+    def __get__(self, thing: Any, cls: type) -> Any:
+        made = functions.bound_method(self.name)
+        if made is not None:
+            setattr(self.owner, self.name, made)
+        elif self.owner.__dict__.get(self.name) is self:  # it is a function only
+            delattr(self.owner, self.name)
+        return getattr(cls if thing is None else thing, self.name)
+
+
+def promise(cls: type, names: Iterable[str]) -> None:
+    """Let the class have these methods, and their in-place forms, unless it has others."""
+    for name in names:
+        if not name.startswith("_"):
+            for own in (name, name + "_"):
+                if own not in cls.__dict__:
+                    setattr(cls, own, Promise(cls, own))

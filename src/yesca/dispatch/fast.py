@@ -411,7 +411,7 @@ class _Owner(int):
         return getattr(package if self._place == "public" else OPERATORS, name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_owner, (-1, self._place))  # numbers differ between processes
+        return (owner, (-1, self._place))  # numbers differ between processes
 
 
 _Owner.__name__ = _Owner.__qualname__ = "type"  # shown as `<built-in method add of type object>`

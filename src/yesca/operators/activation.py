@@ -1,5 +1,8 @@
 """Activations. Those that PyTorch differentiates from the result read the result."""
 
+# Names: celu celu_ elu elu_ hardsigmoid hardsigmoid_ hardswish hardswish_ hardtanh hardtanh_
+# Names: leaky_relu leaky_relu_ mish mish_ selu selu_ silu silu_ threshold threshold_
+
 from __future__ import annotations
 
 import math

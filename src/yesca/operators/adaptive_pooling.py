@@ -1,5 +1,8 @@
 """Adaptive pools: the windows divide the input into a given number of parts."""
 
+# Names: adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
+# Names: adaptive_max_pool2d adaptive_max_pool3d
+
 from __future__ import annotations
 
 from typing import Any

@@ -5,6 +5,11 @@ logarithm and pole. Beyond: Hankel's expansion, sqrt(2 / (pi x)) (P cos - Q sin)
 Chebyshev series too (Abramowitz and Stegun, chapters 9 and 10). All is computed in float64.
 """
 
+# Names: i0 special_airy_ai special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1
+# Names: special_i0e special_i1 special_i1e special_modified_bessel_i0 special_modified_bessel_i1
+# Names: special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0
+# Names: special_scaled_modified_bessel_k1 special_spherical_bessel_j0
+
 from __future__ import annotations
 
 import functools

@@ -1,5 +1,7 @@
 """Comparisons, truth, bits, and choosing by a condition."""
 
+# Names: greater greater_equal less less_equal masked_fill masked_fill_ not_equal
+
 from __future__ import annotations
 
 from typing import Any

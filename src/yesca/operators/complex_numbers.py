@@ -4,6 +4,8 @@ A conjugate is lazy, as in PyTorch: a view whose spec says that its values are t
 what lies in memory. Stages turn the sign where they load and store (`runtime.parts`).
 """
 
+# Names: conj_physical conj_physical_
+
 from __future__ import annotations
 
 import math

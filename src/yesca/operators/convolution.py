@@ -1,5 +1,7 @@
 """conv1d, conv2d, conv3d, their transposes, and the derivatives; see `windows` for how."""
 
+# Names: conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
+
 from __future__ import annotations
 
 import math

@@ -1,5 +1,7 @@
 """Differences of neighbours, integrals by trapezoids, gradients of sampled functions."""
 
+# Names: cumulative_trapezoid trapezoid trapz
+
 from __future__ import annotations
 
 from typing import Any

@@ -3,6 +3,9 @@
 To its parameters a draw is constant, so their gradients are zero, or PyTorch refuses them.
 """
 
+# Names: drawn_bernoulli drawn_bernoulli_p drawn_binomial drawn_dirichlet drawn_gamma drawn_normal
+# Names: drawn_normal_mean drawn_normal_std drawn_poisson
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,13 +1,15 @@
 """Families of operators: every module of this folder that declares records.
 
-A family is imported when one of its names is asked for. Which one that is stands in its source, as
-the beginning of a schema; names that are made in a loop are found by importing what is left.
+A family is imported when one of its names is asked for. Which one that is stands in its source: as
+the beginning of a schema, among aliases, or, for names that are put together from parts, in a line
+`# Names: one another`. The tensor's class knows its methods by these names before they are made.
 """
 
 from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +22,8 @@ HELPERS = ("__init__", "derivatives", "families", "kinds", "record", "schema")
 _FOLDER = Path(__file__).parent
 #: `"add(Tensor self` in a schema, and `eq = _compared("eq"` where a helper completes it.
 _SCHEMA = re.compile(rb'"(\w+)\((?=Tensor|any |int|Scalar)|^\w+ = \w+\(\s*"(\w+)"', re.MULTILINE)
+_ALIASES, _QUOTED = re.compile(rb"aliases=\(([^)]*)\)"), re.compile(rb'"(\w+)"')
+_NAMES, _HEAD = re.compile(rb"# Names: (.+)"), 4096  # bytes of a source that such lines stand in
 _loaded: set[str] = set()
 
 
@@ -34,9 +38,19 @@ def _index() -> dict[str, str]:
     """Operator name -> family, as far as sources say it."""
     found: dict[str, str] = {}
     for family in all_families():
-        for schema, helper in _SCHEMA.findall((_FOLDER / f"{family}.py").read_bytes()):
+        source = (_FOLDER / f"{family}.py").read_bytes()
+        for schema, helper in _SCHEMA.findall(source):
             found.setdefault((schema or helper).decode(), family)
+        named = [n for aliases in _ALIASES.findall(source) for n in _QUOTED.findall(aliases)]
+        named += [n for names in _NAMES.findall(source[:_HEAD]) for n in names.split()]
+        for name in named:
+            found.setdefault(name.decode(), family)
     return found
+
+
+def known_names() -> Iterable[str]:
+    """The names that sources say, without importing anything."""
+    return _index().keys()
 
 
 def _import(family: str) -> None:

@@ -4,6 +4,10 @@ Three records do the work: complex to complex, real to half, half to real. The d
 transform is the transform with the other sign of the exponent.
 """
 
+# Names: fft_fft fft_fft2 fft_fftn fft_hfft fft_hfft2 fft_hfftn fft_ifft fft_ifft2 fft_ifftn
+# Names: fft_ihfft fft_ihfft2 fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2
+# Names: fft_rfftn
+
 from __future__ import annotations
 
 import math

@@ -1,5 +1,7 @@
 """Gathers and scatters along one dimension, rows of a table, embeddings."""
 
+# Names: scatter scatter_ scatter_add scatter_add_ scatter_reduce scatter_reduce_
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,7 @@
 """Tensors joined along a dimension, and one tensor taken apart into views."""
 
+# Names: dsplit hsplit split split_pieces vsplit
+
 from __future__ import annotations
 
 from typing import Any

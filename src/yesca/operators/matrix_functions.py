@@ -4,6 +4,8 @@ The derivative of the exponential is a block of a larger exponential (Najfeld an
 Derivatives of the matrix exponential, 1995); that of the determinant are its cofactors.
 """
 
+# Names: linalg_slogdet slogdet
+
 from __future__ import annotations
 
 from typing import Any

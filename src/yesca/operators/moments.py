@@ -1,5 +1,7 @@
 """Variances, standard deviations, and means and sums that leave NaN out."""
 
+# Names: std std_mean var var_mean
+
 from __future__ import annotations
 
 from typing import Any

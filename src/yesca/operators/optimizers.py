@@ -5,6 +5,9 @@ al. 2013), Adam (Kingma and Ba 2014), AMSGrad (Reddi et al. 2018), AdamW (Loshch
 2019). Arguments are lists with one tensor a parameter; they are written in place.
 """
 
+# Names: _adam_step _adamw_step _each_add_list _each_add_number _each_div_list _each_div_number
+# Names: _each_mul_list _each_mul_number
+
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """Patches of images: im2col and col2im; shuffles between channels and space."""
 
+# Names: channel_shuffle native_channel_shuffle
+
 from __future__ import annotations
 
 import math

@@ -4,6 +4,14 @@ How long a sum or recurrence is depends on the values, so the numbers come from 
 (`runtime/library/polynomials.py`).
 """
 
+# Names: igamma igamma_parts igammac igammac_parts special_chebyshev_polynomial_t
+# Names: special_chebyshev_polynomial_u special_chebyshev_polynomial_v
+# Names: special_chebyshev_polynomial_w special_gammainc special_gammaincc
+# Names: special_hermite_polynomial_h special_hermite_polynomial_he special_laguerre_polynomial_l
+# Names: special_legendre_polynomial_p special_shifted_chebyshev_polynomial_t
+# Names: special_shifted_chebyshev_polynomial_u special_shifted_chebyshev_polynomial_v
+# Names: special_shifted_chebyshev_polynomial_w
+
 from __future__ import annotations
 
 from typing import Any

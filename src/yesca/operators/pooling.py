@@ -1,5 +1,8 @@
 """Pools: the maximum or the mean of windows, of a fixed size or dividing the input in parts."""
 
+# Names: avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool1d_with_indices max_pool2d
+# Names: max_pool2d_with_indices max_pool3d max_pool3d_with_indices
+
 from __future__ import annotations
 
 import math

@@ -1,5 +1,7 @@
 """Quantiles and histograms."""
 
+# Names: nanquantile quantile
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,7 @@
 """Copies in another arrangement: flips, rolls, repeats, triangles, diagonals, grids."""
 
+# Names: tril triu
+
 from __future__ import annotations
 
 from typing import Any

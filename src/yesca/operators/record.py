@@ -53,6 +53,8 @@ from .schema import Schema, parse
 RECORDS: dict[str, Record] = {}
 ALIASES: dict[str, Record] = {}
 BY_NUMBER: list[Record] = []
+#: Called with the names of each method that is declared from now on.
+followers: list[Callable[[tuple[str, ...]], None]] = []
 
 Formula = Callable[..., Any]
 
@@ -207,4 +209,7 @@ def register(record: Record) -> Record:
     _HOMES[record.name] = home
     RECORDS[record.name] = record
     ALIASES.update(dict.fromkeys(record.aliases, record))
+    if record.method and record.derived_from is None:
+        for follower in followers:
+            follower((record.name, *record.aliases))
     return record

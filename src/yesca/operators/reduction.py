@@ -1,5 +1,7 @@
 """Reductions over dimensions, arg-reductions, log-sum-exp."""
 
+# Names: argmax argmax_dim argmin argmin_dim max_dim min_dim
+
 from __future__ import annotations
 
 from typing import Any

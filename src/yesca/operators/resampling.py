@@ -5,6 +5,10 @@ stages of the same launch. Forward reads all combinations of taps at once; backw
 back one dimension after the other.
 """
 
+# Names: _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d
+# Names: upsample_bicubic2d upsample_bilinear2d upsample_linear1d upsample_nearest1d
+# Names: upsample_nearest2d upsample_nearest3d upsample_trilinear3d
+
 from __future__ import annotations
 
 import itertools

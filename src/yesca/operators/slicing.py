@@ -1,5 +1,8 @@
 """Reads and writes by an index along one dimension, and writes into parts."""
 
+# Names: index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_reduce
+# Names: index_reduce_ masked_scatter masked_scatter_ put put_
+
 from __future__ import annotations
 
 from typing import Any

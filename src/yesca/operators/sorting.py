@@ -5,6 +5,9 @@ two zeros equal, descending order by complement. Up to 32 bits of value share a 
 index, so the words are all different and need no partner; wider values sort as pairs.
 """
 
+# Names: cummax cummax_order cummin cummin_order kthvalue_order median median_order nanmedian
+# Names: nanmedian_order
+
 from __future__ import annotations
 
 from typing import Any

@@ -3,6 +3,8 @@
 The start of `ndtri` is Abramowitz and Stegun 26.2.23.
 """
 
+# Names: special_entr special_erfcx special_log_ndtr special_ndtr special_ndtri
+
 from __future__ import annotations
 
 import math

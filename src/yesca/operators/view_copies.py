@@ -1,5 +1,9 @@
 """Views as copies: `diagonal_copy` is `diagonal` with memory of its own, and so on."""
 
+# Names: alias_copy diagonal_copy expand_copy narrow_copy permute_copy select_copy slice_copy
+# Names: split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy
+# Names: unsqueeze_copy view_copy
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,7 @@
 """Views: the same storage seen differently. Their gradients go back the way they came."""
 
+# Names: diagonal_backward narrow_backward select_backward slice_backward
+
 from __future__ import annotations
 
 from typing import Any
