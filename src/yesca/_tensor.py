@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _access, _indexing
 from ._tensor_meta import TensorMeta, promise
@@ -51,6 +51,10 @@ class Tensor(TensorBase, metaclass=TensorMeta):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
+
+    if TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any:
+            """Methods of the records, which the class promises."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
