@@ -182,3 +182,14 @@ print(sum(ends))
 def test_forks_beside_threads_that_draw(run_python):
     done = run_python("-W", "ignore", "-c", FORKS)
     assert done.stdout == "0\n", done.stderr
+
+
+def test_negated_views_hold_the_numbers_drawn():
+    memory = torch.zeros(3)
+    negated = memory._neg_view()
+    for seed in (1, 2, 3):
+        torch.manual_seed(seed)
+        negated.uniform_()
+        assert negated.tolist() == torch.rand(
+            3, generator=torch.Generator().manual_seed(seed)).tolist()
+        assert memory.tolist() == (-negated).tolist()

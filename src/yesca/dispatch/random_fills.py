@@ -111,7 +111,7 @@ def drawn(tensor: Any, source: Generator, kind: str, first: float, second: float
     made = tensor._spec
     if tensor._extra is not None:
         inplace.settle(tensor)
-    if made.dense and made.numel and made.device is CPU and plainly() and not (
+    if made.dense and made.numel and made.device is CPU and not made.neg and plainly() and not (
             tensor._requires_grad and STATE.grad):
         return OPERATORS.random_fill_(tensor, kind, first, second, source._ready())
     written(tensor)
