@@ -271,13 +271,22 @@ def test_plan_counts_and_depends_on_sizes_alone():
 
 @pytest.mark.parametrize("m,n,k,packed", [
     (256, 784, 64, 0),  # a gradient of weights: units pack A, B is read where it lies
-    (256, 784, 512, 256 * 512),  # B is far and few units are high: A is packed once
+    (256, 784, 512, (256 + 784) * 512),  # B's rows are far apart and few units are high: both once
+    (1024, 256, 1600, 256 * 1600),  # B is packed, A's columns, which are far apart, by units
+    (1024, 64, 1600, 64 * 1600),  # too narrow for packing A to pay
     (2048, 784, 1024, 784 * 1024),  # B is packed, A by units
 ])  # fmt: skip
 def test_packed_operands_take_no_more_memory_than_they_need(m, n, k, packed):
     plan = plan_product("float32", 1, m, n, k, (0, 4, 4 * m), (0, 4 * n, 4), (0, 4 * n),
                         target=product_target(TRIPLE, HOST))  # fmt: skip
     assert 4 * packed <= plan.scratch_bytes <= 4 * packed * 1.1
+
+
+@pytest.mark.parametrize("m,n", [(1600, 256), (256, 1024), (700, 700)])
+def test_the_last_units_are_a_small_part_of_the_work(m, n):
+    plan = plan_product("float32", 1, m, n, 1600, (0, 6400, 4), (0, 4 * n, 4), (0, 4 * n),
+                        target=product_target(TRIPLE, HOST))  # fmt: skip
+    assert plan.stages[-1].units >= 20
 
 
 def test_a_batch_against_one_matrix_is_one_product():

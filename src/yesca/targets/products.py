@@ -28,15 +28,21 @@ CHUNK_BYTES = 1 << 17
 BLOCK_INNER = 384  # steps of K between two visits to C: panels of A and B stay in L1 and L2
 BLOCK_PANELS = 8  # panels of A, and of B, in a full unit: they share L2
 NEAR_BYTES = 1 << 19  # a B that stays in L2 while other things pass by
-FEW_UNITS = 8  # so few that smaller blocks are better
+FEW_UNITS = 8  # so few that not all threads have something to do
+FEWEST_UNITS = 20  # smaller blocks make more: the last ones, when some threads have ended, are few
 PACKING_PANELS = 32  # panels of B in a full unit that packs A: so often is its packing used
-PACK_A_FROM = 512  # columns of C from which a packed A is read often enough
-PACK_B_FROM = 256  # rows of C from which a packed B is read often enough
+PACK_A_FROM = 512  # columns of C beyond which a packed A is read often enough,
+PACK_UPRIGHT_FROM = 255  # ... if its rows lie side by side, so that packing is copying
+PACK_B_FROM = 256  # rows of C beyond which a packed B is read often enough
+PACK_FAR_FROM = 127  # both, where the steps of K lie so far apart that each is on another page:
+FAR_BYTES = 2048  # there few of a panel's lines fit into the sets of a cache that they share,
+FAR_STEPS = 96  # ... if the steps are more than the pages that a machine knows at once
 DOT_ROWS = 32  # rows of C up to which transposed B is read where it lies, K being long
 SMALL_INNER = 32  # steps of K up to which a product is the writing of C
 SMALL_PRODUCT = 1 << 12  # multiplications up to which launches cost more than anything else
 TURN_ELEMENTS = 1 << 16  # elements of B that may be transposed by one thread
-PACK_INNER = 256  # steps of K in one unit of packing
+PACK_INNER = 256  # steps of K in one unit of packing,
+PACK_ROWS = 32  # ... where rows are copied: all panels take their part of these before the next
 ALIGN = 64
 
 
@@ -271,7 +277,7 @@ def _blocks(p: _Product, tile: tuple[int, int], room: int = 0) -> dict[str, int]
     def units() -> int:
         return p.batch * -(-panels[0] // block[0]) * -(-panels[1] // block[1])
 
-    while units() < FEW_UNITS and block != [1, 1] and p.k > SMALL_INNER:
+    while units() < FEWEST_UNITS and block != [1, 1] and p.k > SMALL_INNER:
         if work * block[0] * block[1] * tile[0] * tile[1] < 2 * CHUNK_FLOPS:
             break
         wider = int(block[0] <= 2 if room else block[1] > 1 and block[1] * 2 >= block[0])
@@ -406,13 +412,16 @@ def _pack_stage(p: _Product, *operands: tuple | None) -> Stage:
             words += [0] * len(PACK_WORDS)
             continue
         packed, role, lanes, batch_stride, lane_stride, inner_stride, offset = operand
-        chunks = -(-packed.inner // PACK_INNER)
+        copied = lane_stride == p.size
+        chunk = PACK_ROWS if copied else PACK_INNER
+        chunks = -(-packed.inner // chunk)
         count = packed.batches * packed.panels * chunks
         values = {
             "source": 0, "goal": offset, "units": count, "lanes": lanes, "inner": packed.inner,
             "lane_stride": lane_stride, "inner_stride": inner_stride, "batch_stride": batch_stride,
             "width": packed.width, "panels": packed.panels, "panel_stride": packed.panel_stride,
-            "goal_batch": packed.batch_stride, "chunks": chunks, "chunk_inner": PACK_INNER,
+            "goal_batch": packed.batch_stride, "chunks": chunks, "chunk_inner": chunk,
+            "panels_first": int(copied),
         }  # fmt: skip
         pointers += [(len(words), role), (len(words) + 1, "scratch")]
         words += [values[name] for name in PACK_WORDS]
@@ -420,6 +429,16 @@ def _pack_stage(p: _Product, *operands: tuple | None) -> Stage:
         total += packed.total
     grain = max(1, min(units, CHUNK_BYTES * units // max(total, 1)))
     return Stage("pack", p.dtype, units, grain, tuple(words), tuple(pointers))
+
+
+def _pack_from(p: _Product, step: int, across: int, plain: int, upright: int) -> int:
+    """How often an operand must be read for packing to pay, by the strides of its panels.
+
+    step, across: the strides along K and along the panel.
+    """
+    if across != p.size or p.k <= SMALL_INNER:
+        return plain
+    return PACK_FAR_FROM if abs(step) >= FAR_BYTES and p.k >= FAR_STEPS else upright
 
 
 def _tiled(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
@@ -434,7 +453,7 @@ def _tiled(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
     even = target.mask_registers or p.n % columns == 0
     packs: list[tuple | None] = [None, None]
     changes: dict[str, int] = {}
-    often = half or p.n > PACK_A_FROM
+    often = half or p.n > _pack_from(p, a[2], a[1], PACK_A_FROM, PACK_UPRIGHT_FROM)
     by_units = often and not half and _units_pack(p, tile)
     if often and not by_units:
         packed = _Packed(p.k, rows, p.batch if a[0] else 1, -(-p.m // rows), p.goal)
@@ -442,7 +461,8 @@ def _tiled(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
         changes |= {"a": scratch, "a_panel": packed.panel_stride}
         a, a_role = (packed.batch_stride, p.goal, rows * p.goal), "scratch"
         scratch += packed.total
-    if half or b[2] != p.size or not even or p.m > PACK_B_FROM:
+    beyond = _pack_from(p, b[1], b[2], PACK_B_FROM, PACK_B_FROM)
+    if half or b[2] != p.size or not even or p.m > beyond:
         packed = _Packed(p.k, columns, p.batch if b[0] else 1, -(-p.n // columns), p.goal)
         packs[1] = (packed, b_role, p.n, b[0], b[2], b[1], scratch)
         changes |= {"b": scratch, "b_panel": packed.panel_stride}

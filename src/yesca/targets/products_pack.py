@@ -11,11 +11,13 @@ from __future__ import annotations
 from .products_text import ITEM_BYTES, LLVM_TYPE, PLAINEST, Code, ProductTarget, Vectors, widen
 
 # The parameter words of one operand; the kernel takes those of A, then those of B. A unit is one
-# (batch, panel, chunk of K), chunks fastest.
+# (batch, panel, chunk of K), chunks fastest; where rows are copied, panels are (`panels_first`), so
+# that long rows are read from end to end.
 PACK_WORDS = (
     "source", "goal", "units",
     "lanes", "inner", "lane_stride", "inner_stride", "batch_stride",
     "width", "panels", "panel_stride", "goal_batch", "chunks", "chunk_inner",
+    "panels_first",
 )  # fmt: skip
 PACK = {name: place for place, name in enumerate(PACK_WORDS)}
 
@@ -69,10 +71,18 @@ def _unit(code: Code, name: str, dtype: str, operand: str, unit: str) -> None:
     """Emit one unit: find its part of the operand, and the panel that it goes to."""
     words = {word: code.word(operand, place) for word, place in PACK.items() if place > 1}
     goal_size = Vectors(None, PLAINEST, dtype).size
-    panel_batch = code.value(f"udiv i64 {unit}, {words['chunks']}")
-    chunk = code.sub(unit, code.mul(panel_batch, words["chunks"]))
-    batch = code.value(f"udiv i64 {panel_batch}, {words['panels']}")
-    panel = code.sub(panel_batch, code.mul(batch, words["panels"]))
+    turned = code.value(f"icmp ne i64 {words['panels_first']}, 0")
+
+    def either(first: str, second: str) -> str:
+        return code.value(f"select i1 {turned}, i64 {first}, i64 {second}")
+
+    inner, outer = (either(*pair) for pair in ((words["panels"], words["chunks"]),
+                                               (words["chunks"], words["panels"])))
+    upper = code.value(f"udiv i64 {unit}, {inner}")
+    low = code.sub(unit, code.mul(upper, inner))
+    batch = code.value(f"udiv i64 {upper}, {outer}")
+    high = code.sub(upper, code.mul(batch, outer))
+    panel, chunk = either(low, high), either(high, low)
     start = code.mul(chunk, words["chunk_inner"])
     lane = code.mul(panel, words["width"])
     source = code.at(code.word(operand, 0, "ptr"), code.mul(batch, words["batch_stride"]))
