@@ -48,7 +48,6 @@ class Promise:
 def promise(cls: type, names: Iterable[str]) -> None:
     """Let the class have these methods, and their in-place forms, unless it has others."""
     for name in names:
-        if not name.startswith("_"):
-            for own in (name, name + "_"):
-                if own not in cls.__dict__:
-                    setattr(cls, own, Promise(cls, own))
+        for own in (name, name + "_"):
+            if own not in cls.__dict__:
+                setattr(cls, own, Promise(cls, own))

@@ -27,7 +27,7 @@ there = {*vars(yesca.Tensor)}
 families.load_all()
 names = {*record.RECORDS, *record.ALIASES, *functions.METHODS}
 names |= {n + "_" for n in names}
-print(sorted(n for n in names if n[0] != "_" and n not in there and functions.bound_method(n)))
+print(sorted(n for n in names if n not in there and functions.bound_method(n)))
 print('__getattr__' in vars(yesca.Tensor))
 """
     done = run_python("-c", program)
