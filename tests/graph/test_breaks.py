@@ -54,6 +54,19 @@ def test_operand_that_overlaps_the_target():
         assert torch.compile(function)(x)[:, 0].tolist() == [12.0] * 4
 
 
+def test_writes_to_memory_that_overlaps_itself():
+    """Each operator visits the shared elements twice before the next one does."""
+    def stepped(x):
+        pairs = x.as_strided((4096, 2), (1, 1))
+        pairs.mul_(0.5)
+        pairs.add_(1)
+        return x + 0
+
+    x = torch.linspace(0, 1, 4097)
+    expected = stepped(x.clone())
+    assert torch.equal(torch.compile(stepped)(x), expected)
+
+
 def test_any_python_runs():
     def growing(x):
         values = [x.sum()]

@@ -173,3 +173,16 @@ def test_decorator_with_options_and_disable():
     assert torch.compile(plain, disable=True) is plain
     with pytest.raises(RuntimeError, match="Either mode or options"):
         torch.compile(plain, mode="default", options={"a": 1})
+
+
+def test_results_without_elements():
+    @torch.compile
+    def selected(x):
+        y = x + 1
+        return y[:0] * 2, torch.empty(0, 3).sum(0), y * 2
+
+    for _ in range(2):
+        nothing, zeros, numbers = selected(torch.ones(3))
+        assert nothing.tolist() == []
+        assert zeros.tolist() == [0.0, 0.0, 0.0]
+        assert numbers.tolist() == [4.0, 4.0, 4.0]

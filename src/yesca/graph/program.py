@@ -191,14 +191,15 @@ class _Builder:
         return (ctypes.c_int64 * len(words))(*words)
 
     def _assign_bases(self, touched: Iterable[int]) -> None:
-        """Earlier storages and outputs have bases of their own, in this order."""
-        used = sorted(n for n in touched if n >= 0)
-        for n in used:
-            if n not in self.sizes:
+        """Earlier storages and outputs have bases of their own, in this order.
+
+        Every result that is held is an output: no step touches one without elements.
+        """
+        for n in sorted(touched):
+            if n >= 0 and n not in self.sizes:
                 self.earlier[n] = 1 + len(self.earlier)
-        for n in used:
-            if n in self.live:
-                self.outputs[n] = 1 + len(self.earlier) + len(self.outputs)
+        for n in sorted(self.live):
+            self.outputs[n] = 1 + len(self.earlier) + len(self.outputs)
 
     def _base(self, memory: int) -> tuple[int, int]:
         """Which base a memory lies on, and how many bytes beyond."""

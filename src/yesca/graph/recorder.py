@@ -168,6 +168,7 @@ class Recorder:
         if state == 1:
             program = node.program(self._live(node, storages))
             state = finish(self.tape.address, program.frame_address)
+        assert state != 1, "a program that was made for what is held does not know it"
         if state != 2:
             return None
         assert program is not None

@@ -113,9 +113,20 @@ def _same_point(a: Nest, k: int, b: Nest, j: int) -> bool:
     stores = [s for nest, n in ((a, k), (b, j)) for s in nest.stage.stores if s.buffer == n]
     if any(s.guard is not None for s in stores):
         return False
-    strides = a.operands[k].strides
-    once = strides[1:] if (a.rows or b.rows) and _once(a, k) and _once(b, j) else strides
-    return 0 not in once
+    skipped = int((a.rows or b.rows) and _once(a, k) and _once(b, j))
+    return _injective(a.sizes[skipped:], a.operands[k].strides[skipped:],
+                      a.stage.buffers[k].dtype.itemsize)
+
+
+def _injective(sizes: tuple[int, ...], strides: tuple[int, ...], item: int) -> bool:
+    """Whether each dimension steps over all that the narrower ones reach, so that no two points
+    share an element (memory that overlaps itself has them)."""
+    reach = item
+    for stride, size in sorted((abs(s), n) for n, s in zip(sizes, strides, strict=True) if n > 1):
+        if stride < reach:
+            return False
+        reach += (size - 1) * stride
+    return True
 
 
 def _once(nest: Nest, k: int) -> bool:
