@@ -110,7 +110,7 @@ class VmapLevel(Level):
                 "ambiguity. For more details, please see "
                 "https://pytorch.org/docs/main/notes/extending.func.html")
         if function.generate_vmap_rule:
-            return True, self.by_example(function, args)
+            return True, self.generated(function, args)
         if function.vmap is Function.vmap:
             raise RuntimeError(
                 "You tried to vmap over an autograd.Function that does not have vmap support. "
@@ -130,18 +130,14 @@ class VmapLevel(Level):
                          for o, d in zip(outs, places, strict=True)])
         return True, wrapped if many else wrapped[0]
 
+    def generated(self, function: Any, args: tuple[Any, ...]) -> Any:
+        """A custom Function by the rule made of its own methods."""
+        from ._functions import over_batch
 
-    def by_example(self, function: Any, args: tuple[Any, ...]) -> Any:
-        """A custom Function of each example by itself."""
+        made = over_batch(function, self, tuple([self.owns(a) for a in args]))
         STATE.levels.remove(self)
         try:
-            rows = [function.apply(*[OPERATORS.select(a._value, 0, k) if self.owns(a) else a
-                                     for a in args]) for k in range(self.size)]
-            if not isinstance(rows[0], tuple):
-                return batched(self, OPERATORS.stack(rows))
-            return tuple([batched(self, OPERATORS.stack(list(column)))
-                          if isinstance(column[0], Tensor) else column[0]
-                          for column in zip(*rows, strict=True)])
+            return self.wrap(made.apply(*[lowered(a, self) for a in args]))
         finally:
             push_level(self)
 
