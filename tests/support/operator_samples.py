@@ -261,4 +261,5 @@ INTERNAL = frozenset("""
     cross_parts norm_power
     adaptive_max_pool avg_pool avg_pool_backward col2im_blocks im2col_blocks max_pool
     max_pool_backward resample_backward stepped take_flat
+    drawn_gamma drawn_gamma_slope drawn_beta_slope gamma_slope beta_slope
     """.split())

@@ -1,6 +1,7 @@
 """Random results on the tape: what was drawn, and the parameters that it was drawn with.
 
-To its parameters a draw is constant, so their gradients are zero, or PyTorch refuses them.
+To its parameters a draw is constant, so their gradients are zero, or PyTorch refuses them. But a
+gamma number moves with its shape as the quantile does that it is.
 """
 
 # Names: drawn_bernoulli drawn_bernoulli_p drawn_binomial drawn_dirichlet drawn_gamma drawn_normal
@@ -10,9 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.dtypes import float64
+from ..core.spec import spec
 from ..loops.ir import Expr
 from .arithmetic import no_derivative
-from .kinds import elementwise
+from .kinds import composite, elementwise, rows
 
 
 def _zero(grad: Expr) -> Any:
@@ -37,4 +40,69 @@ _drawn("normal", "mean std", "NormalBackward3")
 _drawn("bernoulli_p", "chances", "NotImplemented", "bernoulli")
 _drawn("binomial", "count prob", "NotImplemented", "binomial")
 _drawn("dirichlet", "concentration", "NotImplemented", "_sample_dirichlet")
-_drawn("gamma", "concentration", "NotImplemented", "_standard_gamma")
+
+
+# ---- numbers that move with their parameters ---------------------------------------------------
+
+def _keep(p: Any, self: Any, *parameters: Any) -> None:
+    p.flat(lambda x: x, [self], [p.result(self.spec)])
+
+
+rows("drawn_gamma(Tensor self, Tensor concentration) -> Tensor", _keep, kind="copy", method=False,
+     node_name="StandardGammaBackward0", backward={
+         "concentration": lambda ops, grad, concentration, result:
+         ops.mul(grad, ops._standard_gamma_grad(concentration, result))},
+     doc="Gamma numbers with the shapes that they were drawn with.")
+
+
+def _slope(function: str) -> Any:
+    def program(p: Any, *operands: Any) -> None:
+        p.host(function, [p.result(spec(float64, operands[0].spec.shape, None, p.device)),
+                          *operands])
+    return program
+
+
+rows("gamma_slope(Tensor a, Tensor x, Tensor psi) -> Tensor", _slope("gamma_slope"),
+     kind="library", method=False)
+rows("beta_slope(Tensor x, Tensor a, Tensor total, Tensor psi) -> Tensor", _slope("beta_slope"),
+     kind="library", method=False)
+
+
+def _as_drawn(ops: Any, name: str, made: Any, like: Any, parameters: tuple[Any, ...]) -> Any:
+    """In the dtype of what was drawn; on the tape, where a derivative is refused."""
+    made = ops.to_dtype(made, like.dtype)
+    if any(p.requires_grad for p in parameters):
+        return getattr(ops, f"drawn_{name}")(made, *parameters)
+    return made
+
+
+def _gamma_grad(ops: Any, self: Any, output: Any) -> Any:
+    a, x = (ops.to_dtype(t.detach(), float64) for t in ops.broadcast_tensors(self, output))
+    made = ops.gamma_slope(a, x, ops.digamma(a))
+    return _as_drawn(ops, "gamma_slope", made, self, (self, output))
+
+
+def _dirichlet_grad(ops: Any, x: Any, alpha: Any, total: Any) -> Any:
+    place, a, whole = (ops.to_dtype(t.detach(), float64)
+                       for t in ops.broadcast_tensors(x, alpha, total))
+    made = ops.beta_slope(place, a, whole, ops.sub(ops.digamma(a), ops.digamma(whole)))
+    return _as_drawn(ops, "beta_slope", made, x, (x, alpha, total))
+
+
+def _refused(name: str) -> Any:
+    def formula(grad: Any) -> Any:
+        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+    return formula
+
+
+rows("drawn_gamma_slope(Tensor made, Tensor self, Tensor output) -> Tensor", _keep, kind="copy",
+     method=False, node_name="NotImplemented",
+     backward=dict.fromkeys(("self", "output"), _refused("_standard_gamma_grad")))
+rows("drawn_beta_slope(Tensor made, Tensor x, Tensor alpha, Tensor total) -> Tensor", _keep,
+     kind="copy", method=False, node_name="NotImplemented",
+     backward=dict.fromkeys(("x", "alpha", "total"), _refused("_dirichlet_grad")))
+composite("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", _gamma_grad, method=False,
+          doc="How gamma numbers move with the shapes that they were drawn with.")
+composite("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", _dirichlet_grad,
+          method=False, doc="How Dirichlet numbers x move with their concentrations alpha of the "
+          "sum total, over 1 - x.")

@@ -18,7 +18,7 @@ def address(name: str) -> int:
 
 def host_function(name: str) -> Callable[..., Any]:
     """The function of NumPy arrays of this name."""
-    from . import fourier, lapack, polynomials
+    from . import fourier, lapack, polynomials, quantiles
 
-    module = next(m for m in (lapack, fourier, polynomials) if name in vars(m))
+    module = next(m for m in (lapack, fourier, polynomials, quantiles) if name in vars(m))
     return getattr(module, name)  # type: ignore[no-any-return]
