@@ -4,7 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from elementwise import apply, specials, ulps
+from elementwise import apply, run, specials, stage_of, ulps
+
+from yesca.core import dtypes
+from yesca.loops import ir
+from yesca.passes.expand_math import expand
 
 LIMIT = 2.0
 #: function: ranges sampled densely for float32 and float64
@@ -39,6 +43,18 @@ def check(name, *arrays, exact=None, limit=LIMIT):
         f"{name}: {errors[worst]} ulp at {[a[worst] for a in arrays]}: {got[worst]}"
 
 
+def steps_of(name, *arrays):
+    """(operation, values of its operands, its value) of each product and conversion of floats."""
+    dtype = dtypes.BY_NAME[arrays[0].dtype.name]
+    inputs = [dtype] * len(arrays)
+    loads = [ir.load(k, dtype) for k in range(len(arrays))]
+    (store,) = expand(stage_of(ir.operate(name, *loads), inputs=inputs)).stores
+    nodes = [n for n in ir.walk(store.value) if n.dtype.is_floating_point]
+    values = dict(zip(nodes, run(stage_of(*nodes, inputs=inputs), *arrays), strict=True))
+    return [(n.op, [values[a] for a in n.args], values[n]) for n in nodes
+            if n.op in ("mul", "cast") and all(a in values for a in n.args)]
+
+
 def magnitudes(kind, count=2000):
     """Numbers of every order of magnitude, of both signs."""
     random = np.random.default_rng(1)
@@ -60,6 +76,20 @@ def test_double(name):
     low, high = RANGES[name][1]
     dense = np.random.default_rng(0).uniform(low, high, 1500)
     check(name, np.concatenate([dense, specials(np.float64), magnitudes(np.float64)]))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["exp", "exp2", "pow"])
+def test_what_is_surely_zero_comes_without_underflow(name, kind):
+    """Machines take a hundred times longer for a product that underflows, and softmax of masked
+    scores has many of them."""
+    x = np.array([-np.inf, -1e30, -3000.0, np.nan], kind)
+    arrays = (np.full(4, 2, kind), x) if name == "pow" else (x,)
+    np.testing.assert_array_equal(apply(name, *arrays), np.array([0, 0, 0, np.nan], kind))
+    for op, operands, value in steps_of(name, *arrays):
+        tiny = np.abs(value) < np.finfo(value.dtype).tiny
+        exact = np.any([operand == 0 for operand in operands], axis=0)
+        assert (exact | ~tiny).all(), f"{op} of {operands} is {value}"
 
 
 @pytest.mark.parametrize("name", ["sin", "cos", "tan"])

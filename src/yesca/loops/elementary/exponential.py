@@ -7,6 +7,8 @@ the first is exact, because the product's lowest bit is no lower than that of ln
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..ir import Expr, bitcast
 from ..scalar import fma, where
 from .support import (
@@ -67,10 +69,18 @@ def bounds(fmt: Format) -> tuple[float, float]:
     return (-104.0, 89.0) if fmt.mantissa == 23 else (-746.0, 710.0)
 
 
+def within(x: Expr, low: float, high: float, raised: Callable[[Expr], Expr]) -> Expr:
+    """raised(x), which is surely 0 below `low` and surely infinite above `high`.
+
+    Below `low`, -inf of masked scores above all, 1 is computed and replaced: a product that
+    underflows takes a hundred times longer than any other.
+    """
+    gone = x < low
+    return where(gone, 0.0, raised(at_most(where(gone, 0.0, x), high)))
+
+
 def exp(x: Expr) -> Expr:
-    fmt = format_of(x)
-    low, high = bounds(fmt)
-    return exp_bounded(at_most(at_least(x, low), high), None, 0)
+    return within(x, *bounds(format_of(x)), lambda y: exp_bounded(y, None, 0))
 
 
 def exp_bounded(x: Expr, correction: Expr | None, doublings: int) -> Expr:
@@ -86,12 +96,15 @@ def exp_bounded(x: Expr, correction: Expr | None, doublings: int) -> Expr:
 def exp2(x: Expr) -> Expr:
     fmt = format_of(x)
     low, high = (-151.0, 129.0) if fmt.mantissa == 23 else (-1076.0, 1025.0)
-    x = at_most(at_least(x, low), high)
-    offset = fmt.magic + 2 * fmt.bias
-    shifted = x + offset
-    r = x - (shifted - offset)
-    polynomial = horner(r, (1.0, *by_format(x, EXP2_SINGLE, EXP2_DOUBLE)))
-    return scale(polynomial, bitcast(shifted, fmt.integer), fmt)
+
+    def raised(y: Expr) -> Expr:
+        offset = fmt.magic + 2 * fmt.bias
+        shifted = y + offset
+        r = y - (shifted - offset)
+        polynomial = horner(r, (1.0, *by_format(y, EXP2_SINGLE, EXP2_DOUBLE)))
+        return scale(polynomial, bitcast(shifted, fmt.integer), fmt)
+
+    return within(x, low, high, raised)
 
 
 def expm1_reduced(r: Expr, low: Expr | None = None) -> Expr:

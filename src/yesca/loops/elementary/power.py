@@ -11,7 +11,7 @@ import math
 from ...core.dtypes import FLOATING, float32, float64
 from ..ir import Expr, bitcast, cast, const, operate
 from ..scalar import fma, where
-from .exponential import exp_bounded
+from .exponential import exp_bounded, within
 from .logarithm import decompose, exponent_of
 from .support import (
     DOUBLE, SINGLE, absolute, at_least, at_most, copysign, format_of, horner, power_of_two,
@@ -69,11 +69,14 @@ def _power_single(a: Expr, y: Expr) -> Expr:
     f = bitcast(bits - shifted, float64) - 1.0
     e = cast(shifted >> DOUBLE.mantissa, float64)
     z = cast(y, float64) * _logarithm_limits(wide, fma(f, horner(f, LOG2), e))
-    z = at_most(at_least(z, -160.0), 160.0)
-    offset = DOUBLE.magic + DOUBLE.bias
-    moved = z + offset
-    scale = bitcast(bitcast(moved, DOUBLE.integer) << DOUBLE.mantissa, float64)
-    return cast(horner(z - (moved - offset), (1.0, *EXP2)) * scale, float32)
+
+    def raised(z: Expr) -> Expr:
+        offset = DOUBLE.magic + DOUBLE.bias
+        moved = z + offset
+        scale = bitcast(bitcast(moved, DOUBLE.integer) << DOUBLE.mantissa, float64)
+        return cast(horner(z - (moved - offset), (1.0, *EXP2)) * scale, float32)
+
+    return within(z, -160.0, 160.0, raised)
 
 
 def _power_double(a: Expr, y: Expr) -> Expr:
@@ -82,7 +85,7 @@ def _power_double(a: Expr, y: Expr) -> Expr:
     product, error = two_product(y, high)
     rest = fma(y, low, error)
     rest = where(absolute(product) < 1024.0, rest, 0.0)
-    return exp_bounded(at_most(at_least(product, -746.0), 710.0), rest, 0)
+    return within(product, -746.0, 710.0, lambda z: exp_bounded(z, rest, 0))
 
 
 def _long_logarithm(a: Expr) -> tuple[Expr, Expr]:
