@@ -241,7 +241,7 @@ ELSEWHERE = frozenset("""
     cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet lu lu_parts lu_solve
     lu_unpack lu_permutation matrix_exp matrix_exp_parts orgqr ormqr slogdet triangular_parts
     triangular_solve complex polar real_part imag_part imag view_as_complex view_as_real conj_view
-    angle ctc_loss multilabel_margin_loss
+    angle ctc_loss multilabel_margin_loss istft
     """.split())
 INTERNAL = frozenset("""
     attention attention_slopes batch_norm_backward cat_list cdist_direct cdist_product

@@ -16,7 +16,7 @@ from ..operators.schema import binder
 from . import call as calls
 from . import (
     creation, drawing, fast, foreach, from_data, inplace, listed, overloads, protocol, questions,
-    readers, sequences, shortcuts,
+    readers, sequences, shortcuts, tapers,
 )  # fmt: skip
 from .state import STATE, set_autocast, set_grad
 
@@ -24,7 +24,8 @@ from .state import STATE, set_autocast, set_grad
 #: Functions that are no records.
 TABLES: list[dict[str, Callable[..., Any]]] = [
     creation.FUNCTIONS, from_data.FUNCTIONS, sequences.FUNCTIONS, questions.FUNCTIONS,
-    overloads.FUNCTIONS, foreach.FUNCTIONS, listed.FUNCTIONS, drawing.FUNCTIONS]
+    overloads.FUNCTIONS, foreach.FUNCTIONS, listed.FUNCTIONS, drawing.FUNCTIONS,
+    tapers.FUNCTIONS]
 METHODS: dict[str, Callable[..., Any]] = {
     **questions.METHODS, **overloads.METHODS, **drawing.METHODS}
 MEMORY_FORMATS = {f.name: f for f in (
