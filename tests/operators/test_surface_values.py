@@ -144,3 +144,33 @@ def test_whole_numbers():
 ])
 def test_gradients(function):
     assert gradcheck(function, (doubles(3, 4, seed=3).requires_grad_(True),))
+
+
+class TestWhere:
+    """Its forms: a condition alone, or with both of what it chooses from."""
+
+    CONDITION, VALUES = torch.tensor([True, False]), torch.ones(2)
+
+    @pytest.mark.parametrize(("rest", "named", "shown"), [
+        ((VALUES,), {}, "(Tensor, Tensor)"), ((1,), {}, "(Tensor, int)"),
+        ((), {"other": VALUES}, "(Tensor, other=Tensor)"), (("a", 2), {}, "(Tensor, str, int)")])
+    def test_other_forms(self, rest, named, shown):
+        with pytest.raises(TypeError) as caught:
+            torch.where(self.CONDITION, *rest, **named)
+        assert str(caught.value) == (
+            f"where() received an invalid combination of arguments - got {shown}, but expected "
+            "one of:\n * (Tensor condition)\n * (Tensor condition, Tensor input, Tensor other, *, "
+            "Tensor out = None)\n * (Tensor condition, Number self, Tensor other)\n * (Tensor "
+            "condition, Tensor input, Number other)\n * (Tensor condition, Number self, Number "
+            "other)\n")
+
+    def test_conditions(self):
+        with pytest.raises(RuntimeError) as caught:
+            torch.where(self.VALUES, 1, 2)
+        assert str(caught.value) == ("where expected condition to be a boolean tensor, but got a "
+                                     "tensor with dtype Float")
+        with pytest.warns(UserWarning, match="where received a uint8 condition tensor"):
+            made = torch.where(self.CONDITION.to(torch.uint8), self.VALUES, 0.0)
+        assert made.tolist() == [1.0, 0.0]
+        with pytest.raises(TypeError, match="invalid combination of arguments - got .int, "):
+            torch.where(1, self.VALUES, self.VALUES)

@@ -25,6 +25,7 @@ from ..runtime.plan import NUMBER, Plan, new_storage
 from ..runtime.plan import run as run_plan
 from ..runtime.program import Program, Ref
 from . import autocast, inplace, negation
+from .outputs import casts
 from .shortcuts import Run, tensors_in
 from .state import STATE, push_level
 
@@ -131,8 +132,6 @@ def unobserved(record: Record, values: tuple[Any, ...], target: Any = None, out:
             record.plans.clear()
         record.plans[frozen] = plan
     if out is not None and (plan is NO_PLAN or _shares(tensors)):
-        if plan is not NO_PLAN:
-            inplace.check_operands(record, out, tensors[1:])
         return NotImplemented
     return _noted(plan, tensors, tuple(scalars), bool(needs) and STATE.grad)
 
@@ -249,7 +248,7 @@ def make_plan(record: Record, values: tuple[Any, ...], tensors: list[Any], targe
     program = Program(record, tuple(given), specs, device)
     if target is not None:
         program.inplace_target = Ref(0, specs[0])
-        program.exact_target = out and record.kind != "elementwise"
+        program.exact_target = out and (record.kind != "elementwise" or not casts(record.name))
     if any(s.dtype.is_complex for s in specs):
         _refuse_complex(record, specs)
     record.program(record, program, tuple(given))  # type: ignore[misc]

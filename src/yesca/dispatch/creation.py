@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.errors import type_name
 from ..core import registry
 from ..core.devices import CPU, META, resolve
 from ..core.dtypes import (
-    FLOATING, DType, default_for, get_default_dtype, number_category,
+    FLOATING, SCALAR_NAMES, DType, default_for, get_default_dtype, number_category,
 )
 from ..core.spec import Spec, spec
 from ..core.storage import UntypedStorage
 from ..core.tensor_base import TensorBase
 from ..runtime.plan import new_storage
+from .state import STATE
 
 
 def sizes_of(size: Any, name: str = "zeros") -> tuple[int, ...]:
@@ -50,6 +52,49 @@ def make(made: Spec) -> Any:
     return registry.wrap(new_storage(made.nbytes), made, 0)
 
 
+def check_out(name: str, out: Any, dtype: DType | None, device: Any, resizes: bool = False
+              ) -> None:
+    """Refuse an `out` that a factory cannot write to.
+
+    resizes: PyTorch's factory is no operator, but resizes `out` first, which that may forbid.
+    """
+    if not isinstance(out, TensorBase):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
+    wanted = out._spec
+    if dtype is not None and dtype is not wanted.dtype:
+        raise RuntimeError(f"dtype {SCALAR_NAMES[dtype]} does not match dtype of out parameter "
+                           f"({SCALAR_NAMES[wanted.dtype]})")
+    if device is not None and resolve(device) is not wanted.device:
+        raise RuntimeError(f"device type {resolve(device)} does not match device type of out "
+                           f"parameter ({wanted.device})")
+    if resizes and out._requires_grad:  # type: ignore[attr-defined]
+        raise RuntimeError("cannot resize variables that require grad")
+    refuse_tape(f"aten::{name}", out)
+
+
+def into(out: Any, shape: tuple[int, ...]) -> Any:
+    """A checked `out` as a factory writes to it: of this shape, wanting a gradient no longer."""
+    if out._requires_grad:
+        out.requires_grad_(False)
+    if tuple(out._spec.shape) != shape:
+        out.resize_(shape)
+    return out
+
+
+def refuse_tape(name: str, *tensors: Any) -> None:
+    """Refuse `out=` on the tape."""
+    if STATE.grad and any(t._requires_grad for t in tensors):
+        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic "
+                           "differentiation, but one of the arguments requires grad.")
+
+
+def newborn(tensor: Any) -> Any:
+    """A new tensor is at version 0: what filled it is no write that anybody could have missed."""
+    if tensor._counter is not None:
+        tensor._counter.value = 0
+    return tensor
+
+
 def finished(tensor: Any, requires_grad: bool) -> Any:
     """The tensor, requiring a gradient if asked to."""
     if requires_grad:
@@ -76,7 +121,8 @@ def empty(*sizes: Any, size: Any = None, out: Any = None, dtype: DType | None = 
     _checked_layout(layout, pin_memory)
     shape = sizes_of(sizes if size is None else (tuple(size),), "empty")
     if out is not None:
-        return out.resize_(shape)
+        check_out("empty", out, dtype, device, True)
+        return finished(into(out, shape), requires_grad)
     place = resolve(device)
     plain = spec(dtype or get_default_dtype(), shape, None, place)
     if memory_format is not None:
@@ -101,9 +147,9 @@ def full(size: Any, fill_value: Any, *, out: Any = None, dtype: DType | None = N
             raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not "
                             f"{type(fill_value).__name__}")
         fill_value = fill_value.item()
-    if dtype is None:
-        dtype = out._spec.dtype if out is not None else fill_value._spec.dtype \
-            if isinstance(fill_value, TensorBase) else default_for(number_category(fill_value))
+    if dtype is None and out is None:
+        dtype = fill_value._spec.dtype if isinstance(fill_value, TensorBase) \
+            else default_for(number_category(fill_value))
     size = (size,) if isinstance(size, int) else size
     if isinstance(fill_value, TensorBase):
         fill_value = fill_value.item()  # type: ignore[attr-defined]
@@ -116,13 +162,17 @@ def _filled(size: Any, value: Any, out: Any, dtype: DType | None, layout: Any, d
     """A new tensor of one value, or `out` filled with it."""
     from .call import OPERATORS
 
-    place = resolve(device)
-    if out is not None or place is not CPU or layout is not None or pin_memory:
-        made = empty(*size, out=out, dtype=dtype, layout=layout, device=device,
-                     pin_memory=pin_memory)
-        return finished(fill_(made, value), requires_grad)
+    if layout is not None or pin_memory:
+        _checked_layout(layout, pin_memory)
     shape = sizes_of(size, name)
-    made = OPERATORS.filled(shape, dtype or get_default_dtype(), value)
+    if out is not None:
+        check_out(name, out, dtype, device)
+        return finished(fill_(into(out, shape), value), requires_grad)
+    place = resolve(device)
+    if place is CPU:
+        made = OPERATORS.filled(shape, dtype or get_default_dtype(), value)
+    else:
+        made = newborn(fill_(make(spec(dtype or get_default_dtype(), shape, None, place)), value))
     return finished(made, requires_grad) if requires_grad else made
 
 
@@ -174,7 +224,7 @@ def _filled_like(tensor: Any, value: Any, dtype: DType | None, device: Any, memo
     if plain and tensor._spec.device is CPU and not isinstance(value, TensorBase):
         made = OPERATORS.filled_like(tensor, dtype, value)
     else:
-        made = fill_(_like(tensor, dtype, device, memory_format), value)
+        made = newborn(fill_(_like(tensor, dtype, device, memory_format), value))
     return finished(made, requires_grad) if requires_grad else made
 
 

@@ -24,7 +24,9 @@ from ..runtime.plan import new_storage
 from . import noise, parametric
 from . import random_fills as fills
 from .call import OPERATORS
-from .creation import empty, empty_like, full_like, make, sizes_of
+from .creation import (
+    check_out, empty, empty_like, full_like, into, make, newborn, refuse_tape, sizes_of,
+)  # fmt: skip
 from .levels import fresh
 from .parametric import on_tape
 from .state import STATE, set_grad
@@ -43,7 +45,8 @@ def _new(name: str, sizes: Any, size: Any, out: Any, dtype: DType | None, layout
         raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type_name(dtype)}")
     shape = sizes_of(sizes if size is None else (size,), name)
     if out is not None:
-        return _resized(out, shape, dtype)
+        check_out(name, out, dtype, device, resizes=name == "randn")
+        return into(out, shape)
     if layout is None and not pin_memory:
         made = spec(dtype or get_default_dtype(), shape, None, resolve(device))
         if fills.planned(made):
@@ -59,20 +62,18 @@ def _planned(made: Spec, source: Generator, kind: str, first: float, second: flo
     return drawn.requires_grad_(True) if requires_grad else drawn
 
 
-def _resized(out: Any, shape: tuple[int, ...], dtype: DType | None) -> Any:
-    wanted = out._spec
-    if dtype is not None and dtype is not wanted.dtype:
-        raise RuntimeError(f"dtype {SCALAR_NAMES[dtype]} does not match dtype of out parameter "
-                           f"({SCALAR_NAMES[wanted.dtype]})")
-    if tuple(wanted.shape) != shape:
+def _resized(name: str, out: Any, shape: tuple[int, ...], *read: Any) -> Any:
+    """`out` as an operator writes to it: refused on the tape, and of this shape."""
+    refuse_tape(name, out, *(t for t in read if isinstance(t, TensorBase)))
+    if tuple(out._spec.shape) != shape:
         out.resize_(shape)
     return out
 
 
 def _finished(tensor: Any, requires_grad: bool = False, out: Any = None) -> Any:
     """A new tensor starts at version 0: the draw is not a write that anybody could have missed."""
-    if out is None and tensor._counter is not None:
-        tensor._counter.value = 0
+    if out is None:
+        newborn(tensor)
     return tensor.requires_grad_(True) if requires_grad else tensor
 
 
@@ -165,6 +166,8 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | N
     tensor([0, 1, 3, 2])
     """
     source = fills.generator_of("randperm", generator)
+    if out is not None:
+        check_out("randperm", out, dtype, device)
     if not fills._is_whole(n):
         raise TypeError(f"randperm(): argument 'n' (position 1) must be int, not {type_name(n)}")
     wanted = out._spec.dtype if out is not None else dtype or int64
@@ -177,8 +180,8 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | N
         fills.fill(drawn, "permutation", source, 0, 0)
     made = drawn if wanted is int64 else drawn.to(wanted)
     if out is not None:
-        return _resized(out, (int(n),), dtype).copy_(made)
-    return _finished(made, requires_grad)
+        made = into(out, (int(n),)).copy_(made)
+    return _finished(made, requires_grad, out)
 
 
 def _check_permutation(dtype: DType, n: int) -> None:
@@ -257,7 +260,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
             raise TypeError("normal() received an invalid combination of arguments - got (float, "
                             "float), but expected tensors, or (float mean, float std, tuple of "
                             "ints size)")
-        made = _new("normal", (), tuple(size), out, dtype, layout, device, pin_memory)
+        made = _new("normal", (), tuple(size), out, dtype, layout,
+                    (device or CPU) if out is None else device, pin_memory)
         if type(made) is Spec:
             source = fills.generator_of("normal", generator)
             center, width = (fills.number("normal_", n, k, v)
@@ -271,7 +275,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     if out is None:
         made = empty(shape, dtype=specs[0].dtype, device=specs[0].device)
     else:
-        made = _resized(out, tuple(shape), None)
+        made = _resized("normal", out, tuple(shape), mean, std)
     return _finished(_scaled(made, mean, std, generator), out=out)
 
 
@@ -309,7 +313,7 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None,
     """Ones with the chances that `input` holds (or all with the chance p), else zeros."""
     made = input._spec
     if out is not None:
-        chosen = _resized(out, tuple(made.shape), None)
+        chosen = _resized("bernoulli", out, tuple(made.shape), input)
     else:
         chosen = empty(tuple(made.shape), dtype=made.dtype, device=made.device)
     fills.bernoulli_(chosen, input if p is None else p, generator=generator)
@@ -350,7 +354,7 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *,
         sample = _with_replacement if several else _without_replacement
         sample(source, chosen, weights, rows)
     if out is not None:
-        return _resized(out, tuple(chosen._spec.shape), None).copy_(chosen)
+        return _resized("multinomial", out, tuple(chosen._spec.shape), input).copy_(chosen)
     return chosen
 
 

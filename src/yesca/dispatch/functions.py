@@ -15,10 +15,11 @@ from ..operators.record import ALIASES, RECORDS, Record
 from ..operators.schema import binder
 from . import call as calls
 from . import (
-    creation, drawing, fast, foreach, from_data, inplace, listed, overloads, protocol, questions,
-    readers, sequences, shortcuts, tapers,
+    creation, drawing, fast, foreach, from_data, listed, overloads, protocol, questions, readers,
+    sequences, shortcuts, tapers,
 )  # fmt: skip
-from .state import STATE, set_autocast, set_grad
+from .outputs import write_out
+from .state import STATE, push_level
 
 
 #: Functions that are no records.
@@ -185,6 +186,13 @@ def _with_out(found: Record) -> Callable[..., Any]:
         if classes:
             return protocol.offer(getattr(calls.OPERATORS, found.name), classes, args,
                                   {**kwargs, "out": out})
+        if STATE.levels and not STATE.levels[-1].transforms:  # a mode sees one call
+            level = STATE.levels.pop()
+            try:
+                return level.function(getattr(calls.OPERATORS, found.name), args,
+                                      {**kwargs, "out": out})
+            finally:
+                push_level(level)
         if isinstance(out, TensorBase):
             values = bound(*args, **kwargs)
             if not _wants_tape(values, out):
@@ -203,69 +211,4 @@ def _wants_tape(values: tuple[Any, ...], out: Any) -> bool:
         t._requires_grad for t in shortcuts.tensors_in(values)))
 
 
-def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
-              kwargs: dict[str, Any], out: Any, found: Record | None = None) -> Any:
-    """Compute, then put the result into `out`, resized when its shape differs.
-
-    found: the record, which knows how `out` may meet operands in memory.
-    """
-    outs = out if isinstance(out, (tuple, list)) else (out,)
-    for one in outs:
-        if not isinstance(one, TensorBase):
-            shown = type(out if out is not outs else one).__name__
-            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {shown}")
-    tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, TensorBase)]
-    if STATE.grad and any(t._requires_grad for t in (*tensors, *outs)):
-        raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic "
-                           "differentiation, but one of the arguments requires grad.")
-    if found is not None:
-        read = shortcuts.tensors_in((*args, *kwargs.values()))
-        for one in outs:
-            inplace.check_operands(found, one, read)
-    for level in STATE.levels:
-        level.refuse_out(name, [*tensors, *outs])
-    before, lower = STATE.grad, STATE.autocast
-    set_grad(False)
-    if lower is not None:  # as in PyTorch: who names the result's memory names its dtype
-        set_autocast(None)
-    try:
-        made = plain(*args, **kwargs)
-        results = made if isinstance(made, tuple) else (made,)
-        if isinstance(made, tuple) and outs is not out:
-            raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not Tensor")
-        for target, result in zip(outs, results, strict=True):
-            _deliver(name, target, result)
-    finally:
-        set_grad(before)
-        if lower is not None:
-            set_autocast(lower)
-    return overloads.named_like(made, outs) if outs is out else out
-
-
-def _deliver(name: str, target: Any, result: Any) -> None:
-    from ..core.dtypes import SCALAR_NAMES, can_cast
-
-    source, wanted = result._spec, target._spec
-    if source.device is not wanted.device:
-        raise RuntimeError(f"Expected out tensor to have device {source.device}, but got "
-                           f"{wanted.device} instead")
-    if not can_cast(source.dtype, wanted.dtype):
-        raise RuntimeError(
-            f"result type {SCALAR_NAMES[source.dtype]} can't be cast to the desired output type "
-            f"{SCALAR_NAMES[wanted.dtype]}")
-    if tuple(source.shape) != tuple(wanted.shape):
-        if wanted.numel:
-            from ..base.frames import warn
-
-            warn(
-                f"An output with one or more elements was resized since it had shape "
-                f"{list(wanted.shape)}, which does not match the required output shape "
-                f"{list(source.shape)}. This behavior is deprecated, and in a future PyTorch "
-                "release outputs will not be resized unless they have zero elements. You can "
-                "explicitly reuse an out tensor t by resizing it, inplace, to zero elements "
-                "with t.resize_(0).")
-        target.resize_(source.shape)
-    target.copy_(result)
-
-
-__all__ = ["function", "method", "record", "write_out"]
+__all__ = ["function", "method", "record"]

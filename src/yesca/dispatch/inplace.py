@@ -36,7 +36,11 @@ def check_places(seen: Any, record: Any = None) -> None:
 
 def check_operands(record: Any, target: Any, others: Iterable[Any]) -> None:
     """Refuse operands that meet the written memory otherwise than the record may."""
-    meets = record.meets
+    check_meeting(record.meets, target, others)
+
+
+def check_meeting(meets: str, target: Any, others: Iterable[Any]) -> None:
+    """Refuse operands that meet the written memory otherwise than `meets` says."""
     if meets == "any":
         return
     storage = target._storage
@@ -182,5 +186,5 @@ def bump(target: Any) -> None:
         version.value += 1
 
 
-__all__ = ["bump", "check", "check_operands", "check_origin", "check_places", "copy_of",
-           "keep_original", "registry", "separate"]
+__all__ = ["bump", "check", "check_meeting", "check_operands", "check_origin", "check_places",
+           "copy_of", "keep_original", "registry", "separate"]

@@ -6,9 +6,12 @@ import itertools
 from typing import Any
 
 from ..base.naming import public_module
+from ..core.devices import CPU, resolve
 from ..core.dtypes import DType, bool_, int64
+from ..core.spec import spec
 from ..core.views import broadcast_shapes as _common_shape
 from .call import OPERATORS as ops
+from .creation import make
 
 
 def _given(tensors: tuple[Any, ...]) -> list[Any]:
@@ -128,13 +131,18 @@ def _triangle_places(upper: bool) -> Any:
     name = "triu" if upper else "tril"
 
     def function(row: int, col: int, offset: int = 0, *, dtype: DType = int64,
-                 device: Any = "cpu", layout: Any = None, requires_grad: bool = False) -> Any:
+                 device: Any = None, layout: Any = None, requires_grad: bool = False) -> Any:
         for label, value in (("row", row), ("col", col)):
             if value < 0:
                 raise RuntimeError(f"{label} must be non-negative, got {value}")
-        full = ops.ones((row, col), dtype=bool_, device=device)
-        made = ops.contiguous(ops.t(ops.nonzero(getattr(ops, name)(full, offset))))
-        return made if dtype is int64 else ops.to_dtype(made, dtype)
+        # The number of places is a fact about sizes: known also where there are no values.
+        full = ops.ones((row, col), dtype=bool_, device=CPU)
+        made = ops.transpose_copy(ops.nonzero(getattr(ops, name)(full, offset)), 0, 1)
+        made = made if dtype is int64 else ops.to_dtype(made, dtype)
+        place = resolve(device)
+        if place is not CPU:
+            made = make(spec(dtype, tuple(made.shape), None, place))
+        return made.requires_grad_(True) if requires_grad else made
 
     function.__name__ = function.__qualname__ = f"{name}_indices"
     function.__doc__ = (f"Rows and columns of the elements of a {'n upper' if upper else ' lower'} "

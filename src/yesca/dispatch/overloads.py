@@ -68,7 +68,7 @@ TYPES["histogram"] = named_result("histogram", ("hist", "bin_edges"))
 def _extreme(name: str) -> Any:
     def function(input: Any, *args: Any, **kwargs: Any) -> Any:
         from .call import OPERATORS
-        from .functions import write_out
+        from .outputs import write_out
 
         if not isinstance(input, TensorBase):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not "
@@ -102,9 +102,19 @@ def _extreme(name: str) -> Any:
     return function
 
 
-def named_like(made: Any, values: Any) -> Any:
-    """Values under the names that `made` has for its own."""
-    return type(made)(values) if isinstance(made, NamedResult) else values
+def named_out(made: Any, values: Any) -> Any:
+    """Tensors that were written to, under the names of the results `made`."""
+    if not isinstance(made, NamedResult):
+        return values
+    name = f"{type(made).__name__}_out"
+    if name not in TYPES:
+        TYPES[name] = named_result(name, made._fields)
+    return TYPES[name](values)
+
+
+def field(made: Any, place: int) -> str:
+    """The name of one of several results."""
+    return made._fields[place] if isinstance(made, NamedResult) else ""
 
 
 def named(name: str, values: tuple[Any, ...]) -> Any:
@@ -166,7 +176,7 @@ def _chain_matmul(*matrices: Any, out: Any = None) -> Any:
     """The product of matrices in the cheapest order."""
     from ..operators.matrix_chains import chain
     from .call import OPERATORS
-    from .functions import write_out
+    from .outputs import write_out
 
     if out is not None:
         return write_out("chain_matmul", _chain_matmul, matrices, {}, out)

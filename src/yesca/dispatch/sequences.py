@@ -11,13 +11,13 @@ from ..core.dtypes import (
 )
 from ..core.spec import spec
 from ..core.tensor_base import TensorBase
-from .creation import make
+from .creation import check_out, into, make
 
 
 def _delivered(made: Any, out: Any, requires_grad: bool) -> Any:
     """The new tensor, or `out` with its values."""
     if out is not None:
-        return out.resize_(made.shape).copy_(made)
+        made = into(out, tuple(made.shape)).copy_(made)
     return made.requires_grad_(True) if requires_grad else made
 
 
@@ -35,6 +35,8 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None,
            dtype: DType | None = None, layout: Any = None, device: Any = None,
            requires_grad: bool = False, pin_memory: bool = False) -> Any:
     """start, start + step, ... below end."""
+    if out is not None:
+        check_out("arange", out, dtype, device)
     if end is None:
         start, end = 0, start
     start, end, step = (v.item() if isinstance(v, TensorBase) else v for v in (start, end, step))
@@ -84,6 +86,8 @@ def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: DType 
     """`steps` evenly spaced values from start to end."""
     from .call import OPERATORS
 
+    if out is not None:
+        check_out("linspace", out, dtype, device)
     start, end = (_end("linspace", n, v) for n, v in (("start", start), ("end", end)))
     wanted = dtype or (out._spec.dtype if out is not None else _line_dtype(start, end))
     if isinstance(steps, float):
@@ -108,6 +112,8 @@ def eye(n: int, m: int | None = None, *, out: Any = None, dtype: DType | None = 
         layout: Any = None, device: Any = None, requires_grad: bool = False,
         pin_memory: bool = False) -> Any:
     """Ones on the diagonal."""
+    if out is not None:
+        check_out("eye", out, dtype, device)
     for name, size in (("n", n), ("m", n if m is None else m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
@@ -125,6 +131,8 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, *, out: Any = None,
     warn("torch.range is deprecated and will be removed in a future release because its "
          "behavior is inconsistent with Python's range builtin. Instead, use "
          "torch.arange, which produces values in [start, end).")
+    if out is not None:
+        check_out("range", out, dtype, device)
     if end is None:
         raise TypeError("range() missing the argument 'end'; use arange(end) for 0, 1, ... end - 1")
     if step == 0:
@@ -133,7 +141,8 @@ def range_(start: Any = 0, end: Any = None, step: Any = 1, *, out: Any = None,
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     size = int((end - start) / step + 1)
     dtype = dtype or get_default_dtype()
-    made = _made("ramp", device, (size,), dtype, size, dtype, start, step)
+    # PyTorch's default device does not reach this one.
+    made = _made("ramp", device or CPU, (size,), dtype, size, dtype, start, step)
     return _delivered(made, out, requires_grad)
 
 
@@ -148,6 +157,8 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Any =
     """
     from .call import OPERATORS
 
+    if out is not None:
+        check_out("logspace", out, dtype, device)
     start, end = (_end("logspace", n, v) for n, v in (("start", start), ("end", end)))
     wanted = dtype or (out._spec.dtype if out is not None else _line_dtype(start, end))
     exponents = linspace(start, end, steps, device=device, dtype=(

@@ -25,7 +25,8 @@ def fftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layou
     """
     from .. import functional as ops
 
-    made = ops.cat([ops.arange(0, (n + 1) // 2), ops.arange(-(n // 2), 0)])
+    made = ops.cat([ops.arange(0, (n + 1) // 2, device="cpu"),
+                    ops.arange(-(n // 2), 0, device="cpu")])
     return _scaled(made, n * d, out, dtype, device, requires_grad)
 
 
@@ -34,14 +35,16 @@ def rfftfreq(n: int, d: float = 1.0, *, out: Any = None, dtype: Any = None, layo
     """The frequencies (n // 2 + 1) of rfft's results."""
     from .. import functional as ops
 
-    return _scaled(ops.arange(0, n // 2 + 1), n * d, out, dtype, device, requires_grad)
+    made = ops.arange(0, n // 2 + 1, device="cpu")
+    return _scaled(made, n * d, out, dtype, device, requires_grad)
 
 
 def _scaled(numbers: Any, length: float, out: Any, dtype: Any, device: Any,
             requires_grad: bool) -> Any:
+    from ..core.devices import resolve
     from ..core.dtypes import get_default_dtype
 
-    made = (numbers.to(dtype or get_default_dtype()) * (1.0 / length)).to(device or "cpu")
+    made = (numbers.to(dtype or get_default_dtype()) * (1.0 / length)).to(resolve(device))
     if out is not None:
         out.resize_(made.shape)
         return out.copy_(made)

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import FLOATING, SCALAR_NAMES, DType, bool_, float64
+from ..base.errors import type_name
+from ..base.frames import warn
+from ..core.dtypes import FLOATING, SCALAR_NAMES, DType, bool_, float64, uint8
+from ..core.tensor_base import TensorBase
 from ..loops.ir import Expr, const
 from ..loops.scalar import absolute, imag, is_complex, isnan, real, where
 from .copying import filling
@@ -155,12 +158,38 @@ def _close(x: Expr, y: Expr, rtol: Expr, atol: Expr, equal_nan: bool) -> Expr:
 
 # ---- choosing --------------------------------------------------------------------------------
 
+_WHERE_FORMS = """
+ * (Tensor condition)
+ * (Tensor condition, Tensor input, Tensor other, *, Tensor out = None)
+ * (Tensor condition, Number self, Tensor other)
+ * (Tensor condition, Tensor input, Number other)
+ * (Tensor condition, Number self, Number other)
+"""
+
+
+def _check_choice(condition: Any, self: Any, other: Any) -> None:
+    """A condition alone, or with both of what it chooses from."""
+    given = [type_name(condition)] + [type_name(v) for v in (self, other) if v is not None]
+    if self is None and other is not None:
+        given[1] = f"other={given[1]}"
+    if len(given) == 2 or not isinstance(condition, TensorBase) or any(
+            not isinstance(v, (TensorBase, int, float, complex)) and type(v).__module__ != "numpy"
+            for v in (self, other) if v is not None):
+        raise TypeError("where() received an invalid combination of arguments - got "
+                        f"({', '.join(given)}), but expected one of:{_WHERE_FORMS}")
+
+
 def _choose(ops: Any, condition: Any, self: Any, other: Any) -> Any:
-    if self is None and other is None:
+    _check_choice(condition, self, other)
+    if self is None:
         return ops.nonzero_tuple(condition)
+    if condition.dtype is uint8:
+        warn("where received a uint8 condition tensor. This behavior is deprecated and will be "
+             "removed in a future version of PyTorch. Use a boolean condition instead.")
+        condition = ops.to_dtype(condition, bool_)
     if condition.dtype is not bool_:
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor "
-                           f"with dtype {condition.dtype}")
+        raise RuntimeError("where expected condition to be a boolean tensor, but got a tensor "
+                           f"with dtype {SCALAR_NAMES[condition.dtype]}")
     return ops.select_where(condition, self, other)
 
 
