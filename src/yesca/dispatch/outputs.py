@@ -63,8 +63,9 @@ _PER_NAME: dict[str, str] = {
                               "True, but we got output tensor's dtype {given} and out_int32 flag "
                               "is False",
     "bmm mm matmul addmv addmm baddbmm linear norm argmax argmin sort msort topk max min aminmax "
-    "gather take_along_dim scatter scatter_add scatter_reduce index_add index_copy index_reduce tril triu "
-    "diag renorm cross softmax log_softmax isin inverse matrix_power qr svd triangular_solve geqrf "
+    "gather take_along_dim scatter scatter_add scatter_reduce index_add index_copy index_reduce "
+    "tril triu diag renorm cross softmax log_softmax isin inverse matrix_power qr svd geqrf "
+    "triangular_solve "
     "linalg_svd linalg_qr linalg_eigh linalg_inv linalg_det linalg_slogdet linalg_cholesky "
     "linalg_solve linalg_vector_norm linalg_matrix_power linalg_eigvalsh linalg_svdvals "
     "linalg_cross linalg_lu_factor linalg_lu": _PLAIN,
