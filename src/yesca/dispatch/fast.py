@@ -75,7 +75,8 @@ class _Fast:
         threads.prepare()
         self.code, self.key, self.runner = fastcall, fastkey, fastrun
         self.state = units.address(fastkey.state)
-        self.tape_place = capture.TAPE
+        self.tape = ctypes.c_int64.from_address(self.state + capture.TAPE)
+        self.recorded = ctypes.c_int64.from_address(self.state + fastkey.RECORDED_TYPE)
         self.function_address = units.address(fastcall.fast_function)
         self.call_address = units.address(fastcall.fast_call)
         self.hash = units.callable_of(fastcall.hash_words)
@@ -123,21 +124,21 @@ class _Fast:
 
     def refresh(self) -> None:
         """Copy the running thread's flags to where the builtin reads them."""
-        state = STATE
-        slow = (self.off or state.python or state.levels or state.saving or state.inference
-                or state.anomaly or state.autocast)
-        recorder = state.recorder
+        state = STATE.__dict__  # of this thread: looked up once
+        slow = (self.off or state["python"] or state["levels"] or state["saving"]
+                or state["inference"] or state["anomaly"] or state["autocast"])
+        recorder = state["recorder"]
         if recorder is not self.recorder:
             self.recorder = recorder
             tape = None if recorder is None else recorder.tape
-            self.write(self.tape_place, 0 if tape is None else tape.address)
-            self.write(self.key.RECORDED_TYPE, 0 if tape is None else id(tape.storage_class))
+            self.tape.value = 0 if tape is None else tape.address
+            self.recorded.value = 0 if tape is None else id(tape.storage_class)
         if recorder is not None and recorder.running:
             slow = True  # for another thread; this one waits for it in Python
         if observing.current is not None:
             self.owner = 0 if slow or recorder is not None else get_ident()
             slow = slow or self.bare != get_ident()
-        self.flags.value = ((1 if state.grad else 0) | (2 if slow else 0)
+        self.flags.value = ((1 if state["grad"] else 0) | (2 if slow else 0)
                             | (0 if recorder is None else 4))
         self.thread.value = 0
 

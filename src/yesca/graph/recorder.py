@@ -40,6 +40,7 @@ class Recorder:
         self.tape = Tape(self)
         self.trie = Trie()
         self.running = False
+        self.inside = False  # between `begin` and `end`
         self.strict = False  # fullgraph=True: a break is an error
         self._called = (self.branch, self.checked)  # by native code: they live as long
         self.tape.header[BRANCH], self.tape.header[CHECKED] = map(id, self._called)
@@ -58,13 +59,16 @@ class Recorder:
     def begin(self, trie: Trie, strict: bool) -> None:
         """Record this thread's launches from here on."""
         self.trie, self.strict = trie, strict
-        self.tape.clear(trie.root.address)
+        self.tape.header[NODE] = trie.root.address
+        self.inside = True
         state.set_recorder(self)
 
     def end(self) -> None:
         """Run what is recorded; launches run at once again."""
+        self.inside = False
         state.set_recorder(None)
-        self.flush()
+        if self.tape.storages:
+            self.flush()
 
     # ---- recording ---------------------------------------------------------------------------
 
@@ -183,7 +187,7 @@ class Recorder:
     def _mark(self, running: bool) -> None:
         """Native code of the recorder's own thread must not record while another one runs it."""
         self.running = running
-        if STATE.recorder is not self:
+        if self.inside and STATE.recorder is not self:
             for listener in state.listeners:
                 listener()
 

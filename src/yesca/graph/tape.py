@@ -58,6 +58,9 @@ class RecordedStorage(UntypedStorage):
         return UntypedStorage.__reduce_ex__(self, protocol) if reduce is None else reduce(self)
 
 
+_NOTHING = (0,) * (PENDING_BYTES + 1 - COUNT)
+
+
 class Tape:
     """One recording: the storages by number, and what differs between two runs of it."""
 
@@ -128,7 +131,7 @@ class Tape:
         """Start anew at a trie's root; gives the storages of the recording that ends."""
         header = self.header
         header[NODE] = root
-        header[COUNT] = header[USED] = header[CALLS] = header[PENDING_BYTES] = 0
+        header[COUNT:PENDING_BYTES + 1] = _NOTHING
         done, self.storages = self.storages, []
         header[STORAGES] = id(self.storages)
         return done
