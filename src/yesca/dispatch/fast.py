@@ -111,7 +111,7 @@ class _Fast:
         self.flags = ctypes.c_int64.from_address(self.state + fastcall.FLAGS)
         self.thread = ctypes.c_int64.from_address(self.state + fastcall.THREAD)
         self.running = ctypes.c_int64.from_address(self.state + fastobjects.RUNNING)
-        listeners.append(self.refresh)
+        listeners.append(self.changed)
         self.refresh()
 
     def parameter_class(self, cls: type) -> None:
@@ -121,6 +121,13 @@ class _Fast:
 
     def write(self, place: int, word: int) -> None:
         ctypes.c_int64.from_address(self.state + place).value = word
+
+    def changed(self) -> None:
+        """A flag of this thread changed: the builtin has it looked at before its next call."""
+        if observing.current is None:
+            self.thread.value = 0
+        else:
+            self.refresh()
 
     def refresh(self) -> None:
         """Copy the running thread's flags to where the builtin reads them."""
