@@ -169,10 +169,9 @@ class Recorder:
             return self._run(node.program(self._live(node, storages)), storages)
         program = node.latest
         state = 1 if program is None else finish(self.tape.address, program.frame_address)
-        if state == 1:
+        while state == 1:  # again, where the garbage collector has run in between
             program = node.program(self._live(node, storages))
             state = finish(self.tape.address, program.frame_address)
-        assert state != 1, "a program that was made for what is held does not know it"
         if state != 2:
             return None
         assert program is not None
