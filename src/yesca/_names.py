@@ -83,7 +83,8 @@ SUBMODULES = frozenset(
     "distributions export fft func functional futures fx hub jit library linalg masked monitor "
     "mps mtia multiprocessing nested nn onnx ops optim overrides package profiler quantization "
     "quasirandom random return_types serialization signal sparse special storage testing "
-    "torch_version types utils version xpu _C __config__ __future__".split()
+    "torch_version types utils version xpu _C _dynamo _inductor _logging __config__ "
+    "__future__".split()
 )
 
 #: PyTorch's module path -> yesca's, both without the package, where the two differ.

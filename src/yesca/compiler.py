@@ -1,7 +1,7 @@
 """`torch.compiler`: what programs say to, and ask of, the compiler.
 
 `compile` here runs a function's Python at every call (see `yesca.graph`), so there is nothing to
-guard, retrace or break; what programs call to help a tracer is accepted and changes nothing.
+guard or retrace; what programs call to help a tracer is accepted and changes nothing.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .dispatch.state import STATE
-from .graph.public import compile
+from .graph.explain import explain
+from .graph.public import BACKENDS, compile, known
 from .graph.stance import disabled, set_stance
 
 __all__ = [
-    "compile", "assume_constant_result", "reset", "allow_in_graph", "substitute_in_graph",
-    "list_backends", "disable", "set_stance", "set_enable_guard_collectives",
+    "compile", "explain", "assume_constant_result", "reset", "allow_in_graph",
+    "substitute_in_graph", "list_backends", "disable", "set_stance", "set_enable_guard_collectives",
     "cudagraph_mark_step_begin", "wrap_numpy", "is_compiling", "is_dynamo_compiling",
     "is_exporting", "save_cache_artifacts", "load_cache_artifacts",
     "skip_guard_on_inbuilt_nn_modules_unsafe", "skip_guard_on_all_nn_modules_unsafe",
@@ -69,7 +70,9 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
 
 def reset() -> None:
-    """Forget nothing: programs of a compiled function live as long as the function does."""
+    """Forget all recordings; compiled functions begin anew. Kernels stay in their cache."""
+    for function in list(known):
+        function.forget()
 
 
 def allow_in_graph(fn: Any) -> Any:
@@ -124,8 +127,10 @@ def nested_compile_region(fn: Any = None, **options: Any) -> Any:
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    """The names that `compile(backend=...)` is meant for; all of them mean the same here."""
-    return ["inductor"]
+    """The names that `compile(backend=...)` takes; all of them mean the same here."""
+    debugging = ("eager", "aot_", "ts")
+    hidden = debugging if exclude_tags else ()
+    return sorted(name for name in BACKENDS if not name.startswith(hidden or ("-",)))
 
 
 def cudagraph_mark_step_begin() -> None:

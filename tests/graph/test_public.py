@@ -42,3 +42,95 @@ def test_a_compiled_module_is_saved_whole():
     other = torch.load(file, weights_only=False)
     x = torch.ones(1, 2)
     assert torch.equal(other(x), model(x))
+
+
+def test_reset_forgets_recordings():
+    compiled = torch.compile(lambda x: x + 1)
+    x = torch.ones(2)
+    compiled(x)
+    trie = recorder.current().trie
+    compiled(x)
+    assert recorder.current().trie is trie
+    torch.compiler.reset()
+    assert compiled(x).tolist() == [2.0, 2.0]
+    assert recorder.current().trie is not trie
+
+
+def test_stances():
+    x = torch.ones(2)
+    compiled = torch.compile(lambda x: x + 1)
+    with torch.compiler.set_stance("force_eager"):
+        assert replays(compiled, x) == 0
+    with torch.compiler.set_stance("eager_then_compile"):
+        assert [replays(compiled, x) for _ in range(2)] == [0, 1]
+    with torch.compiler.set_stance("eager_on_recompile"):
+        assert compiled(x).tolist() == [2.0, 2.0]
+    with torch.compiler.set_stance("fail_on_recompile"):
+        assert compiled(x).tolist() == [2.0, 2.0]
+        with pytest.raises(RuntimeError, match="Detected recompile when torch.compile stance is "
+                           "'fail_on_recompile'. filename: '.*test_public.py', function name: "):
+            compiled(x.double())
+    with pytest.raises(RuntimeError, match="non-default stance cannot have force_backend set"):
+        torch.compiler.set_stance("force_eager", force_backend="eager")
+    assert replays(compiled, x) == 1
+
+
+def test_choices_are_checked():
+    def same(x):
+        return x
+
+    with pytest.raises(RuntimeError, match="Unrecognized mode=fast, should be one of: default, "):
+        torch.compile(same, mode="fast")
+    with pytest.raises(torch._dynamo.exc.InvalidBackend, match="Invalid backend: 'other', see"):
+        torch.compile(same, backend="other")
+    with pytest.raises(AssertionError, match="A callable function is expected, but <class 'int'>"):
+        torch.compile(3)
+    for backend in torch.compiler.list_backends(exclude_tags=None):
+        assert torch.compile(same, backend=backend, mode="max-autotune")(1) == 1
+    assert torch.compile(same, backend=lambda graph, inputs: graph)(1) == 1
+
+
+def test_what_runs_compiled_knows_it():
+    seen = []
+    torch.compile(lambda: seen.append(torch.compiler.is_compiling()))()
+    torch.compile(torch.compiler.disable(lambda: seen.append(torch._dynamo.is_compiling())))()
+    assert seen == [True, False]
+    assert not torch.compiler.is_compiling()
+
+
+def test_names_that_programs_use_of_the_tracer():
+    model = torch.compile(nn.Linear(1, 1))
+    assert isinstance(model, torch._dynamo.eval_frame.OptimizedModule)
+    torch._dynamo.config.suppress_errors = True
+    with torch._dynamo.config.patch(cache_size_limit=64, suppress_errors=False):
+        assert torch._dynamo.config.cache_size_limit == 64
+    assert torch._dynamo.config.suppress_errors
+    torch._dynamo.config.suppress_errors = False
+    torch._inductor.config.triton.cudagraphs = False
+    torch._dynamo.mark_dynamic(torch.ones(2), 0)
+    twice = torch._dynamo.optimize("eager", nopython=True)(lambda x: x * 2)
+    assert replays(twice, torch.ones(2)) == 1
+
+
+def test_a_program_that_fails_leaves_no_false_values(monkeypatch):
+    from yesca.graph import trie
+
+    def failing(*arguments):
+        raise MemoryError("no room")
+
+    kept = []
+
+    @torch.compile
+    def run(x):
+        kept.append(x + 1)
+        return x * 2
+
+    x = torch.ones(2)
+    with monkeypatch.context() as patched:
+        patched.setattr(trie, "build", failing)
+        with pytest.raises(MemoryError):
+            run(x)
+    with pytest.raises(RuntimeError, match="This tensor has no value"):
+        kept[0].tolist()
+    assert x.tolist() == [1.0, 1.0]
+    assert run(x).tolist() == [2.0, 2.0]

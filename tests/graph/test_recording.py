@@ -1,5 +1,7 @@
 """Training steps, compiled: the numbers of eager mode from a fixed number of native calls."""
 
+import gc
+
 import pytest
 
 import yesca as torch
@@ -186,3 +188,38 @@ def test_results_without_elements():
         assert nothing.tolist() == []
         assert zeros.tolist() == [0.0, 0.0, 0.0]
         assert numbers.tolist() == [4.0, 4.0, 4.0]
+
+
+def test_garbage_that_goes_while_a_program_is_made(monkeypatch):
+    """What is held is asked again: the cycle held a result when the program was begun."""
+    from yesca.graph import trie
+
+    def collected(*arguments, known=trie.build):
+        gc.collect()
+        return known(*arguments)
+
+    @torch.compile
+    def cyclic(x):
+        y = x + 1
+        cycle = [y]
+        cycle.append(cycle)
+        return y * 2
+
+    monkeypatch.setattr(trie, "build", collected)
+    gc.disable()
+    try:
+        assert cyclic(torch.ones(2)).tolist() == [4.0, 4.0]
+    finally:
+        gc.enable()
+
+
+def test_operands_that_no_value_depends_on():
+    """The tangent of -x does not read the gradient that it is given."""
+    def tangent(x):
+        return torch.func.jvp(lambda v: (v.neg() * v.sin()).sum(), (x * 2,), (x * 0 + 1,))
+
+    x = torch.ones(4, 6)
+    expected = [t.item() for t in tangent(x)]
+    compiled = torch.compile(tangent)
+    for _ in range(2):
+        assert [t.item() for t in compiled(x)] == pytest.approx(expected)

@@ -72,6 +72,10 @@ class Variable(Generic[T]):
         name = self.source()
         return None if name is None else os.environ[name]
 
+    def set(self, value: T) -> None:
+        """Use another value from now on."""
+        self._value = value
+
     def reset(self) -> None:
         """Forget what was read: the next `get` looks at the environment again."""
         self._value = _UNREAD
@@ -172,7 +176,7 @@ VERIFY: Variable[bool] = Variable(
 )
 LOGS: Variable[tuple[str, ...]] = Variable(
     "YESCA_LOGS", words, (),
-    "what compile reports: graph_breaks, recompiles, graph, schedule, perf_hints",
+    "what compile reports: graph_breaks, recompiles, fusion, output_code",
     aliases=("TORCH_LOGS",),
 )
 CACHE_DIR: Variable[tuple[str, ...]] = Variable(

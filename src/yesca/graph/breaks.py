@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from dataclasses import dataclass
+from traceback import FrameSummary
 from types import FrameType
+from typing import Any
 
-from ..base import settings
 from ..base.frames import OWN
+from . import logs
 
 #: Functions by which a program reads values; the frames between them and the storage don't count.
 READERS = frozenset({
@@ -14,43 +18,144 @@ READERS = frozenset({
     "__complex__", "__repr__", "__str__", "__format__", "__contains__", "data_ptr", "equal",
     "allclose", "__dlpack__",
 })
+#: Operators whose result has a shape that depends on values.
+SHAPED = frozenset({
+    "nonzero", "nonzero_tuple", "argwhere", "masked_select", "unique", "unique_consecutive",
+    "unique_dim", "_unique", "_unique2", "bincount", "repeat_interleave", "combinations",
+})
+#: Operators that look for places or bounds on the way to a result whose shape is known.
+KNOWN = frozenset({"masked_scatter", "histc", "histogram"})
+REASONS = {
+    "read": "{} needs the value of a tensor",
+    "inside": "{} is no part of recordings",
+    "shape": "{} gives a shape that depends on values",
+    "check": "{} checks values while it runs",
+    "full": "{} calls are recorded: more run in parts",
+    "disabled": "{} runs outside of compiled programs",
+    "asked": "{} was called",
+}
 
 
-class GraphBreak(RuntimeError):
-    """A function compiled with fullgraph=True reads a value that it has computed."""
+_RUNS = os.path.join(os.path.dirname(__file__), "public.py")
+
+
+class TorchDynamoException(RuntimeError):
+    """What PyTorch's errors of compiling are called."""
+
+
+class Unsupported(TorchDynamoException):
+    """A function compiled with fullgraph=True cannot be one program."""
+
+
+class InvalidBackend(TorchDynamoException):
+    """`compile(backend=...)` with a name that nobody knows."""
+
+
+@dataclass(frozen=True)
+class Break:
+    """Why recorded calls ran before the function's end; `calls`: how many ran."""
+
+    kind: str
+    what: str
+    calls: int
+    user_stack: tuple[FrameSummary, ...]
+
+    graph_break = True
+
+    @property
+    def reason(self) -> str:
+        return REASONS[self.kind].format(self.what)
+
+    @property
+    def place(self) -> str:
+        """The line of the program, as tracebacks begin."""
+        if not self.user_stack:
+            return "unknown place"
+        last = self.user_stack[-1]
+        return f"{last.filename}:{last.lineno}"
+
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.place})"
+
+
+class Listener:
+    """What wants to know of breaks and programs as they happen (`explain`)."""
+
+    def broke(self, found: Break) -> None:
+        """A recording runs early."""
+
+    def ran(self, program: Any, entries: list[Any]) -> None:
+        """The program of some recorded calls has run."""
+
+
+listeners: list[Listener] = []
 
 
 def wanted() -> bool:
-    """Whether breaks are reported."""
-    return "graph_breaks" in settings.LOGS.get()
+    """Whether somebody wants to know of breaks."""
+    return bool(listeners) or logs.on("graph_breaks")
 
 
-def reader(depth: int) -> str:
-    """The name of what reads a value: the outermost known reader on the stack, else the innermost
-    function of the package."""
+def reader(depth: int) -> tuple[str, str]:
+    """(kind, name) of what reads a value: the outermost known reader on the stack, or operator
+    whose shape depends on values, else the outermost function of the package ("inside")."""
     frame: FrameType | None = sys._getframe(depth + 1)
-    found = frame.f_code.co_name if frame is not None else ""
-    known = ""
+    kind, found = "inside", ""
     while frame is not None and frame.f_code.co_filename.startswith(OWN):
-        if frame.f_code.co_name in READERS:
-            known = frame.f_code.co_name
+        name = frame.f_code.co_name
+        if name in READERS:
+            kind, found = "read", name
+        elif name in SHAPED:
+            kind, found = "shape", name
+        elif kind == "inside" or name in KNOWN:
+            kind, found = "inside", name
         frame = frame.f_back
-    return known or found
+    return kind, found
 
 
-def note(kind: str, what: str, calls: int) -> None:
+def note(kind: str, what: str, calls: int) -> Break:
     """Report one break: why, how many recorded calls ran, at which line of the program."""
-    if not wanted():
-        return
-    why = f"{what} needs a value" if kind == "read" else \
-        f"{what} checks values while it runs"
-    print(f"[graph_breaks] {why}: ran {calls} recorded calls ({_place()})", file=sys.stderr)
+    found = Break(kind, what, calls, _stack())
+    if logs.on("graph_breaks"):
+        logs.write("graph_breaks", f"{found.reason}: ran {calls} recorded calls ({found.place})")
+    for listener in listeners:
+        listener.broke(found)
+    return found
 
 
-def _place() -> str:
+def refused(found: Break) -> Unsupported:
+    """The error of a break where none is allowed."""
+    line = found.user_stack[-1].line if found.user_stack else ""
+    return Unsupported(
+        f"fullgraph=True, but {found.reason}\n\nfrom user code:\n  {found.place}\n    {line}\n\n"
+        "Leave fullgraph out, or do this outside of the compiled function.")
+
+
+def ran(program: Any, entries: list[Any]) -> None:
+    """Tell the listeners of a program that has run."""
+    for listener in listeners:
+        listener.ran(program, entries)
+
+
+def place() -> str:
+    """The line of the program that runs."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(OWN):
         frame = frame.f_back
-    if frame is None:
-        return "unknown place"
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _stack() -> tuple[FrameSummary, ...]:
+    """The program's frames, outermost first: those of the package left out."""
+    found = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(OWN):
+            found.append(FrameSummary(code.co_filename, frame.f_lineno, code.co_name,
+                                      lookup_line=False))
+        elif code.co_filename == _RUNS and code.co_name == "run":
+            break  # what called the compiled function is no part of it
+        frame = frame.f_back
+    found.reverse()
+    return tuple(found)

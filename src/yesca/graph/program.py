@@ -209,7 +209,7 @@ class _Builder:
             return self.earlier[memory], 0
         if memory in self.outputs:
             return self.outputs[memory], 0
-        return ARENA, self.offsets[memory]
+        return ARENA, self.offsets.get(memory, 0)  # none: an operand that no value depends on
 
     def _launch(self, step: Step) -> list[int]:
         words = [step.address, step.total, step.grain, len(step.words), len(step.pointers),

@@ -27,7 +27,7 @@ from ..runtime.recording import BRANCH, CALLS, CHECKED, NODE, NUMBER_MASK
 from . import breaks, tape
 from .program import Program
 from .tape import Tape
-from .trie import Node, Trie
+from .trie import Function, Node, Trie
 
 replays = 0  # native replay calls in this process (for tests and reports)
 
@@ -38,7 +38,7 @@ class Recorder:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.tape = Tape(self)
-        self.trie = Trie()
+        self.trie = Trie(Function(self.begin))
         self.running = False
         self.inside = False  # between `begin` and `end`
         self.strict = False  # fullgraph=True: a break is an error
@@ -80,7 +80,7 @@ class Recorder:
                     tensors, scalars):
                 return None  # draws happen in the program's order, seeds set between them included
             if self.tape.full():
-                self.flush()
+                self.broken("full", str(self.tape.header[CALLS]), False)
             key = array("q", (id(plan),))
             for tensor in tensors:
                 storage = tensor._storage
@@ -132,14 +132,17 @@ class Recorder:
         with self.lock:
             if self.running or not self.tape.storages:
                 return
-            reason = breaks.reader(2)
-            breaks.note("read", reason, self.tape.header[CALLS])
+            kind, what = breaks.reader(2)
+            self.broken(kind, what, self.strict and STATE.recorder is self and kind != "inside")
+
+    def broken(self, kind: str, what: str, refused: bool) -> None:
+        """Run what is recorded before the function's end; an error where that is refused."""
+        with self.lock:
+            found = breaks.note(kind, what, self.tape.header[CALLS]) \
+                if refused or breaks.wanted() else None
             self.flush()
-            if self.strict and STATE.recorder is self and reason in breaks.READERS:
-                raise breaks.GraphBreak(
-                    f"fullgraph=True, but {reason} needs the value of a tensor that the "
-                    "compiled function has computed; leave fullgraph out, or read the value "
-                    "outside of the function")
+            if refused and found is not None:
+                raise breaks.refused(found)
 
     def flush(self) -> None:
         """Run the recording; the storages are plain ones afterwards."""
@@ -153,12 +156,24 @@ class Recorder:
                 replay = self._replay if observing.current is None else observing.observed(
                     "Torch-Compiled Region", self._replay)
                 failed = replay(node, storages)
+            except BaseException:
+                tape.abandon(storages)
+                raise
             finally:
                 self._mark(False)
-                self.tape.clear(self.trie.resumed(node).address)
+                self._go_on(node)
+            if breaks.listeners:
+                breaks.ran(node.latest, node.entries())
             if failed is not None:
                 plan, words = failed
                 plan.on_check(words)
+
+    def _go_on(self, node: Node) -> None:
+        """Record what follows from an empty tape, in a new trie where the old one is full."""
+        trie = self.trie.bounded()
+        start = trie.resumed(node) if trie is self.trie else trie.root
+        self.trie = trie
+        self.tape.clear(start.address)
 
     def _replay(self, node: Node, storages: list[Any]) -> Any:
         """Run the program for what is held now; gives (plan, error words) of a failed call."""
@@ -166,11 +181,11 @@ class Recorder:
         replays += 1
         finish = _native_finish()
         if finish is None:
-            return self._run(node.program(self._live(node, storages)), storages)
+            return self._run(self.trie.program(node, self._live(node, storages)), storages)
         program = node.latest
         state = 1 if program is None else finish(self.tape.address, program.frame_address)
-        while state == 1:  # again, where the garbage collector has run in between
-            program = node.program(self._live(node, storages))
+        while state == 1:  # again where the garbage collector ran while a program was made
+            program = self.trie.program(node, self._live(node, storages))
             state = finish(self.tape.address, program.frame_address)
         if state != 2:
             return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..dispatch import state
@@ -25,16 +26,32 @@ class _Depth(threading.local):
 _DEPTH = _Depth()
 
 
-def eager() -> bool:
-    """Whether a compiled function runs as if it were not."""
-    return _current == "force_eager" or _DEPTH.disabled > 0
+def special() -> bool:
+    """Whether compiled functions do anything but record and replay."""
+    return _current != "default" or _DEPTH.disabled > 0
+
+
+def chosen() -> str:
+    """The stance of this thread's next call."""
+    return "force_eager" if _DEPTH.disabled else _current
+
+
+@contextmanager
+def plain() -> Iterator[None]:
+    """The default stance for a while."""
+    before = set_stance._choose("default")
+    try:
+        yield
+    finally:
+        set_stance._choose(before)
 
 
 class set_stance:  # noqa: N801 - PyTorch's name
     """Choose what compiled functions do; as a context manager or decorator, for a while.
 
-    `"force_eager"` runs them without recording; the other stances of PyTorch are about compiling
-    anew, which costs nothing here that they could save, and are as `"default"`.
+    `"force_eager"` runs them without recording, `"eager_then_compile"` the first time.
+    `"fail_on_recompile"` raises RuntimeError after a call that needed a new program, with all that
+    the call has done. `"eager_on_recompile"` is as `"default"`: what is new is always run.
 
     >>> import yesca as torch
     >>> with torch.compiler.set_stance("force_eager"):
@@ -46,6 +63,8 @@ class set_stance:  # noqa: N801 - PyTorch's name
                  force_backend: Any = None) -> None:
         if stance not in STANCES:
             raise RuntimeError(f"Invalid stance: '{stance}'; it is one of {', '.join(STANCES)}")
+        if stance != "default" and force_backend is not None:
+            raise RuntimeError("non-default stance cannot have force_backend set")
         self.stance = stance
         self._before = self._choose(stance)
 
@@ -76,12 +95,17 @@ class set_stance:  # noqa: N801 - PyTorch's name
         return run
 
 
+def _name(function: Any) -> str:
+    return str(getattr(function, "__qualname__", type(function).__name__))
+
+
 def disabled(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function outside of any recording, with compiled functions in it run as they are."""
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
         recorder = STATE.recorder
         if recorder is not None:
+            recorder.broken("disabled", _name(function), recorder.strict)
             state.set_recorder(None)
         _DEPTH.disabled += 1
         try:

@@ -61,6 +61,17 @@ class RecordedStorage(UntypedStorage):
 _NOTHING = (0,) * (PENDING_BYTES + 1 - COUNT)
 
 
+class LostStorage(RecordedStorage):
+    """A result of a recording that could not be run."""
+
+    __slots__ = ()
+
+    @property
+    def _address(self) -> int:  # type: ignore[override]
+        raise RuntimeError("This tensor has no value: the compiled program that computes it failed "
+                           "or was interrupted.")
+
+
 class Tape:
     """One recording: the storages by number, and what differs between two runs of it."""
 
@@ -152,6 +163,17 @@ def address_of(storage: UntypedStorage) -> int:
 def settle(storage: UntypedStorage) -> None:
     """Make it a plain storage again."""
     storage.__class__ = UntypedStorage
+
+
+def abandon(storages: list[Any]) -> None:
+    """Give up a recording: earlier storages are plain again, its results are lost."""
+    for storage in storages:
+        try:
+            _address_slot.__get__(storage)
+        except AttributeError:
+            storage.__class__ = LostStorage
+        else:
+            settle(storage)
 
 
 def materialise(storage: UntypedStorage, address: int, owner: Any) -> None:

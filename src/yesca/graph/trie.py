@@ -8,11 +8,16 @@ the same work on storages that share memory in the same way, and need no plannin
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from ..runtime.plan import NUMBER, Plan
+from . import breaks, reports
 from .program import Entry, Operand, Program, build
 
-MOST_NODES = 1 << 15  # of one function; then its trie starts anew
+#: Of one function; then its trie starts anew.
+MOST_NODES, MOST_PROGRAMS = 1 << 15, 1 << 10
 
 
 class Node:
@@ -51,22 +56,75 @@ class Node:
         found.reverse()
         return found
 
-    def program(self, live: tuple[int, ...]) -> Program:
-        """What computes the new storages in `live`, and every write to earlier ones."""
-        found = self.programs.get(live)
-        if found is None:
-            path = self.path()
-            sizes = {n: nbytes for node in path for n, nbytes in node.sizes.items()}
-            entries = [node.entry for node in path if node.entry is not None]
-            found = self.programs[live] = build(entries, live, sizes, self.numbers)
-        self.latest = found
-        return found
+    def entries(self) -> list[Entry]:
+        """The calls that lead here."""
+        return [node.entry for node in self.path() if node.entry is not None]
+
+    def why(self) -> str:
+        """What was not known of the way here, or of its end, when its latest program was made."""
+        if len(self.programs) > 1:
+            return "other results are held when it ends"
+        path = self.path()
+        for node in reversed(path):
+            assert node.parent is not None and node.entry is not None
+            others = [n for n in node.parent.children.values() if n is not node]
+            if others and others[-1].entry is not None:
+                return reports.difference(node.entry, others[-1].entry)
+        if self.children:
+            return f"it ends after {len(path)} calls where it went on before"
+        return f"it makes {len(path)} calls, more than before"
+
+
+@dataclass(eq=False)
+class Function:
+    """A compiled function, its recordings, and how often it needed a new program."""
+
+    function: Callable[..., Any]
+    trie: Trie | None = None
+    calls: int = 0
+    built: int = 0  # programs
+    building: int = 0  # calls that needed one
+    last: int = 0  # the last of them
+    told: bool = False  # of a storm
+
+    def recordings(self) -> Trie:
+        """What is known at the beginning of a call."""
+        self.calls += 1
+        trie = Trie(self) if self.trie is None else self.trie.bounded()
+        self.trie = trie
+        return trie
+
+    def forget(self) -> None:
+        """Start anew, as if it had never been called."""
+        self.trie, self.calls, self.built, self.building, self.told = None, 0, 0, 0, False
+
+    def source(self) -> tuple[str, str, int]:
+        """Its name, and the file and line where it is written."""
+        owner = getattr(self.function, "__self__", None)
+        inner = self.function if owner is None else getattr(owner, "forward", self.function)
+        code = getattr(getattr(inner, "__func__", inner), "__code__", None)
+        name = type(owner).__name__ if owner is not None else getattr(
+            inner, "__qualname__", type(inner).__name__)
+        return (name, "", 0) if code is None else (name, code.co_filename, code.co_firstlineno)
+
+    def name(self) -> str:
+        """Its name and place, as reports show them."""
+        name, file, line = self.source()
+        return f"{name} ({file}:{line})" if file else name
+
+    def location(self) -> str:
+        """Its name and place, as PyTorch's errors show them."""
+        name, file, line = self.source()
+        return f"filename: '{file}', function name: '{name}', line number: {line}"
 
 
 class Trie:
     """The recordings of one function."""
 
-    def __init__(self) -> None:
+    def __init__(self, about: Function) -> None:
+        self.about = about
+        self.programs = 0
+        self.starts: dict[str, Node] = {}
         self.root = _start()
         self.nodes: dict[int, Node] = {self.root.address: self.root}
 
@@ -84,18 +142,36 @@ class Trie:
         node.block[0] = child.address
         return child
 
+    def program(self, node: Node, live: tuple[int, ...]) -> Program:
+        """What computes the new storages in `live`, and every write to earlier ones."""
+        found = node.programs.get(live)
+        if found is None:
+            entries = node.entries()
+            sizes = {n: nbytes for one in node.path() for n, nbytes in one.sizes.items()}
+            found = node.programs[live] = build(entries, live, sizes, node.numbers)
+            self.programs += 1
+            reports.built(self.about, found, entries, node.why)
+        node.latest = found
+        return found
+
     def resumed(self, node: Node) -> Node:
-        """Where recording goes on after what led to a node has run: numbering starts anew."""
+        """Where recording goes on after what led to a node has run: numbering starts anew.
+
+        Breaks at one line share what follows them, so that a loop with a break in it is recorded
+        once and not once a turn.
+        """
         if node.after is None:
-            if len(self.nodes) >= MOST_NODES:
-                return self.root
-            node.after = _start()
-            self.nodes[node.after.address] = node.after
+            place = breaks.place()
+            if place not in self.starts:
+                start = self.starts[place] = _start()
+                self.nodes[start.address] = start
+            node.after = self.starts[place]
         return node.after
 
     def bounded(self) -> Trie:
         """This trie, or an empty one in its place when it has grown too large."""
-        return self if len(self.nodes) < MOST_NODES else Trie()
+        return self if len(self.nodes) < MOST_NODES and self.programs < MOST_PROGRAMS \
+            else Trie(self.about)
 
 
 def _start() -> Node:
