@@ -21,8 +21,6 @@ OTHER_PLACES = {
     "pixel_unshuffle": ("empty",),
     # PyTorch takes another way for empty operands, which does not look at the mask either.
     "scaled_dot_product_attention": ("empty",),
-    # Its check of theta stands in a Python function of PyTorch's, and its error is that one's.
-    "affine_grid_generator": ("scalars",),
 }
 #: Operators that refuse a write that PyTorch lets through, and why that is right.
 REFUSE_MORE = {
@@ -34,19 +32,8 @@ REFUSE_MORE = {
 }
 #: Operators that keep more memory than PyTorch, and why.
 KEEP_MORE = {
-    "affine_grid": "no part of it depends on which operands want gradients",
-    "affine_grid_generator": "as affine_grid",
-    "bilinear": "the contraction of the first pair is a product by itself",
-    "grid_sample": "composed of the steps of its interpolation",
-    "grid_sampler": "as grid_sample",
     "l1_loss": "keeps the operands, which need not have another owner",
-    "masked_scatter": "the places of the elements, not the mask",
-    "mvlgamma": "composed of lgamma",
-    "pdist": "composed of cdist, without a half of its own",
-    "renorm": "composed of the norm and a product",
     "std": "keeps the mean, which PyTorch computes once more",
-    "unique": "has a derivative, which PyTorch's lacks",
-    "unique_consecutive": "has a derivative, which PyTorch's lacks",
     "var": "keeps the mean, which PyTorch computes once more",
 }
 

@@ -10,7 +10,8 @@ from yesca.dispatch.call import OPERATORS
 
 
 #: Operators that PyTorch refuses to differentiate, and a part of nextafter whose slope is declared.
-REFUSED = ("floor_divide", "heaviside", "igamma", "igammac", "stepped")
+REFUSED = ("floor_divide", "heaviside", "igamma", "igammac", "stepped",
+           "underived", "unique", "unique_consecutive")
 
 
 #: Composites whose results are integers or truth values.

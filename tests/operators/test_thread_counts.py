@@ -19,8 +19,9 @@ F = torch.nn.functional
 COUNTS = (2, 3, 4)
 #: They refuse the floating-point numbers of their samples, or to be differentiated.
 REFUSED = ("gcd", "lcm", "floor_divide", "heaviside", "igamma", "igammac")
-#: The weights of classes have no derivative.
-NOT_TRACKED = {"nll_loss": "weight", "cross_entropy": "weight"}
+#: What has no derivative: weights of classes, operands of which values are left out.
+NOT_TRACKED = {"nll_loss": "weight", "cross_entropy": "weight", "unique": "self",
+               "unique_consecutive": "self", "underived": "self"}
 
 
 def WANTED(one):  # noqa: N802 - read by conftest

@@ -21,15 +21,14 @@ from ..core.tensor_base import (
 )
 from ..core.views import stretched
 from ..operators.record import Record
-from ..runtime.plan import NUMBER, Plan, new_storage
+from ..runtime.plan import NUMBER, PLAN_LIMIT, Plan, new_storage
 from ..runtime.plan import run as run_plan
 from ..runtime.program import Program, Ref
-from . import autocast, inplace, negation
+from . import autocast, explicit, inplace, negation
 from .outputs import casts
 from .shortcuts import Run, tensors_in
 from .state import STATE, push_level
 
-PLAN_LIMIT = 1 << 14  # plans that a record keeps; then it starts anew
 NUMBERS = (int, float, complex)
 NO_PLAN: Any = object()  # stands for a plan that cannot be made
 _LEAST, _MOST = -(1 << 63), (1 << 64) - 1
@@ -83,10 +82,7 @@ def unobserved(record: Record, values: tuple[Any, ...], target: Any = None, out:
     if record.autocast and STATE.autocast is not None and target is None:
         return autocast.run(record, values)
     if record.composite is not None:
-        if target is not None:
-            inplace.check_operands(record, target, tensors_in(values[1:]))
-        made = record.composite(OPERATORS, *values)
-        return made if target is None or made is target else OPERATORS.copy_(target, made)
+        return _composed(record, values, target)
     key: list[Any] = [target is not None, get_default_dtype()]
     tensors: list[Any] = []
     if out is not None:
@@ -134,6 +130,16 @@ def unobserved(record: Record, values: tuple[Any, ...], target: Any = None, out:
     if out is not None and (plan is NO_PLAN or _shares(tensors)):
         return NotImplemented
     return _noted(plan, tensors, tuple(scalars), bool(needs) and STATE.grad)
+
+
+def _composed(record: Record, values: tuple[Any, ...], target: Any) -> Any:
+    """Run a record that is made of others."""
+    if target is not None:
+        inplace.check_operands(record, target, tensors_in(values[1:]))
+    if record.backward is not None and explicit.wanted(values):
+        return explicit.run(record, values, OPERATORS, target)
+    made = record.composite(OPERATORS, *values)  # type: ignore[misc]
+    return made if target is None or made is target else OPERATORS.copy_(target, made)
 
 
 def _noted(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: bool) -> Any:

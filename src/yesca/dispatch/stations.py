@@ -25,10 +25,10 @@ def stations(operator: str, *operands: Any) -> list[tuple[str, str]]:
         found.append(("observer", type(observing.current).__name__))
     if STATE.autocast is not None and record.autocast:
         found.append(("autocast", f"{record.autocast}: {STATE.autocast}"))
-    if record.composite is not None:
-        return [*found, ("composite", "runs the operators that it is made of")]
     if STATE.grad and record.backward is not None and any(t._requires_grad for t in tensors):
         found.append(("autograd", record.grad_name))
+    if record.composite is not None:
+        return [*found, ("composite", "runs the operators that it is made of")]
     if STATE.recorder is not None:
         found.append(("recorder", "notes the launches"))
     devices = {t._spec.device for t in tensors} or {CPU}

@@ -8,6 +8,7 @@ from ..core.dtypes import int64
 from ..core.tensor_base import TensorBase
 from .kinds import composite
 from .losses import reduction_name
+from .norms import norm_slope
 
 NOTHING = float("-inf")
 
@@ -173,16 +174,32 @@ def _pdist(ops: Any, self: Any, p: float) -> Any:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {self.dim()}D")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
-    count = self.shape[0]
-    first = [i for i in range(count) for _ in range(i + 1, count)]
-    second = [j for i in range(count) for j in range(i + 1, count)]
-    options = dict(dtype=int64, device=self.device)
-    apart = ops.sub(ops.index_select(self, 0, ops.tensor(first, **options)),
-                    ops.index_select(self, 0, ops.tensor(second, **options)))
+    apart = ops.sub(*(ops.index_select(self, 0, which) for which in _pairs(ops, self)))
     made = ops.norm(apart, p, 1)
     # a count of non-zeros has the gradient zero, not none
     return ops.add(made, ops.sum(ops.mul(apart, 0), 1)) if p == 0 else made
 
 
+def _pairs(ops: Any, self: Any) -> tuple[Any, Any]:
+    """The numbers of the rows of each pair."""
+    count = self.shape[0]
+    first = [i for i in range(count) for _ in range(i + 1, count)]
+    second = [j for i in range(count) for j in range(i + 1, count)]
+    options = dict(dtype=int64, device=self.device)
+    return ops.tensor(first, **options), ops.tensor(second, **options)
+
+
+def _pdist_back(ops: Any, grad: Any, self: Any, p: float, result: Any) -> Any:
+    if p == 0:
+        return ops.zeros_like(self)
+    first, second = _pairs(ops, self)
+    apart = ops.sub(ops.index_select(self, 0, first), ops.index_select(self, 0, second))
+    slope = norm_slope(ops, apart, ops.unsqueeze(result, 1), p)
+    share = ops.mul(ops.unsqueeze(grad, 1), slope)
+    made = ops.index_add(ops.zeros_like(self), 0, first, share)
+    return ops.index_add(made, 0, second, share, alpha=-1)
+
+
 composite("pdist(Tensor self, float p=2) -> Tensor", _pdist, method=False,
+          backward={"self": _pdist_back},
           doc="The p-norms of the differences of all pairs of rows.")

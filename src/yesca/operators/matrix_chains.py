@@ -149,10 +149,35 @@ def _bilinear(ops: Any, input1: Any, input2: Any, weight: Any, bias: Any) -> Any
     x = ops.reshape(input1, (-1, input1.shape[-1])) if input1.numel() else \
         ops.reshape(input1, (_count(lead), input1.shape[-1]))
     y = ops.reshape(input2, (_count(lead), input2.shape[-1]))
-    part = ops.contraction(x, weight, (0, 1), (2, 1, 3), (0, 2, 3))  # (b, out, second)
-    made = ops.reshape(ops.contraction(part, y, (0, 2, 3), (0, 3), (0, 2)),
-                       (*lead, weight.shape[0]))
+    made = ops.reshape(ops.trilinear(x, weight, y), (*lead, weight.shape[0]))
     return made if bias is None else ops.add(made, bias)
+
+
+def _trilinear_back(ops: Any, grad: Any, self: Any, weight: Any, other: Any,
+                    needs: tuple[bool, bool, bool]) -> Any:
+    """Each operand's is a product of the other two and grad, two of them joined first."""
+    made: list[Any] = [None] * 3
+    if needs[0]:
+        part = ops.contraction(other, weight, (0, 3), (2, 1, 3), (0, 2, 1))
+        made[0] = ops.contraction(part, grad, (0, 2, 1), (0, 2), (0, 1))
+    if needs[1]:
+        part = ops.contraction(grad, self, (0, 2), (0, 1), (0, 2, 1))
+        made[1] = ops.contraction(part, other, (0, 2, 1), (0, 3), (2, 1, 3))
+    if needs[2]:
+        part = ops.contraction(self, weight, (0, 1), (2, 1, 3), (0, 2, 3))
+        made[2] = ops.contraction(part, grad, (0, 2, 3), (0, 2), (0, 3))
+    return made
+
+
+def _trilinear(ops: Any, self: Any, weight: Any, other: Any) -> Any:
+    part = ops.contraction(self, weight, (0, 1), (2, 1, 3), (0, 2, 3))
+    return ops.contraction(part, other, (0, 2, 3), (0, 3), (0, 2))
+
+
+# Axes: 0 the batch, 1 and 3 the operands' own, 2 the result's.
+composite("trilinear(Tensor self, Tensor weight, Tensor other) -> Tensor", _trilinear,
+          method=False, backward={("self", "weight", "other"): _trilinear_back},
+          samples=lambda make: [(make(3, 2), make(5, 2, 4), make(3, 4))])
 
 
 def _count(shape: Sequence[int]) -> int:

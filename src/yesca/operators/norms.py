@@ -66,6 +66,23 @@ def vector_norm(ops: Any, self: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
     return ops.amax(size, dims, keepdim) if ord > 0 else ops.amin(size, dims, keepdim)
 
 
+def norm_slope(ops: Any, self: Any, length: Any, ord: float) -> Any:
+    """The derivative of the norm of positive order that is `length`; 0 where the elements are.
+
+    Of largest elements each has the whole.
+    """
+    if ord == 1:
+        return ops.sgn(self)
+    if ord == float("inf"):
+        return ops.mul(ops.sgn(self), ops.to_dtype(ops.eq(ops.abs(self), length), self.dtype))
+    still = ops.eq(length, 0) if ord >= 1 else ops.logical_or(ops.eq(self, 0), ops.eq(length, 0))
+    length = ops.where(still, 1.0, length)
+    if ord == 2:
+        return ops.select_where(still, 0.0, ops.div(self, length))
+    ratio = ops.where(still, 1.0, ops.div(ops.abs(self), length))
+    return ops.select_where(still, 0.0, ops.mul(ops.sgn(self), ops.pow(ratio, ord - 1)))
+
+
 def _norm(ops: Any, self: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if dtype is not None:
         self = ops.to_dtype(self, dtype)
@@ -80,4 +97,4 @@ def _norm(ops: Any, self: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> A
 composite("norm(Tensor self, any? p='fro', any? dim=None, bool keepdim=False, dtype? dtype=None) "
           "-> Tensor", _norm, out=True, doc="The p-norm of the elements.")
 
-__all__ = ["vector_norm"]
+__all__ = ["norm_slope", "vector_norm"]

@@ -17,6 +17,9 @@ reads, and thereby what the tape keeps:
 An elementwise record's formulas are kernel bodies over expressions; elsewhere they call `ops`.
 A key that is a tuple of argument names has one formula that gives a tuple.
 
+A composite with formulas is *explicit*: one node of the tape, not those of its parts. Its formulas
+may do what its body did once more, to keep no more than its operands.
+
 Complex numbers. A gradient is the conjugate of the derivative, so formulas of holomorphic
 functions, written for real numbers, get the conjugate of `grad` and give the conjugate of the
 gradient; a record with `holomorphic=False` has formulas that see the gradients themselves.
@@ -86,7 +89,6 @@ class Record:
     function: bool = True
     methods: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
-    implicit: bool = True
     autocast: str = ""
     holds: Formula | None = None  # what must be true of the operands at every point, or `fail`
     fail: Callable[[int], None] | None = None  # raises; gets the first operand's value there

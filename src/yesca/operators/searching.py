@@ -220,9 +220,21 @@ def _answer(values: Any, which: Any, lengths: Any, inverse: bool, counts: bool) 
 def _unique_public(consecutive: bool) -> Any:
     def body(ops: Any, self: Any, *rest: Any) -> Any:
         inverse, counts, dim = rest[-3:]
-        made = _unique(ops, self, inverse, counts, dim, consecutive)
-        return _answer(*made, inverse, counts)
+        values, *more = _unique(ops, self.detach(), inverse, counts, dim, consecutive)
+        name = "unique_consecutive" if consecutive else "_unique2" if dim is None else "unique_dim"
+        return _answer(ops.underived(self, values, name), *more, inverse, counts)
     return body
+
+
+def _no_derivative(name: str) -> Any:
+    raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+
+_NODES = {"_unique2": "Unique2Backward0", "unique_dim": "UniqueDimBackward0",
+          "unique_consecutive": "UniqueConsecutiveBackward0"}
+composite("underived(Tensor self, Tensor values, str name) -> Tensor",
+          lambda ops, self, values, name: values, method=False,
+          backward={"self": _no_derivative}, node_name=lambda plan: _NODES[plan.values[2]])
 
 
 composite("unique(Tensor self, bool sorted=True, bool return_inverse=False, "

@@ -258,6 +258,15 @@ def _masked_scatter(ops: Any, self: Any, mask: Any, source: Any) -> Any:
     return ops.reshape(ops.index_put_at(flat, values, (0,), [at], False), shape)
 
 
+def _masked_source_back(ops: Any, grad: Any, mask: Any, source_spec: Any) -> Any:
+    """The gradient's elements where the mask is true, in order, then zeros."""
+    shape = tuple(source_spec.shape)
+    taken = ops.masked_select(grad, mask)
+    missing = source_spec.numel - taken.numel()
+    rest = ops.zeros((missing,), dtype=grad.dtype, device=grad.device)
+    return ops.reshape(ops.cat([taken, rest]), shape)
+
+
 def _into(body: Any) -> Any:
     """The in-place form of a composite: its result copied into the first argument."""
     return lambda ops, self, *rest: ops.copy_(self, body(ops, self, *rest))
@@ -269,8 +278,12 @@ for _suffix, _form in (("", lambda body: body), ("_", _into)):
     composite(f"put{_suffix}(Tensor self, Tensor index, Tensor source, bool accumulate=False) "
               "-> Tensor", _form(_put),
               doc="Elements written (or added) by their place in the flattened tensor.")
-    composite(f"masked_scatter{_suffix}(Tensor self, Tensor mask, Tensor source) -> Tensor",
-              _form(_masked_scatter), doc="source's elements where the mask is true, in order.")
+composite("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", _masked_scatter,
+          inplace=True, overlap="any", backward={
+              "self": lambda ops, grad, mask, self_spec: ops.sum_to_size(
+                  ops.masked_fill(grad, mask, 0), tuple(self_spec.shape)),
+              "source": _masked_source_back},
+          doc="source's elements where the mask is true, in order.")
 
 
 # ---- parts -----------------------------------------------------------------------------------

@@ -145,11 +145,17 @@ def _mvlgamma(ops: Any, self: Any, p: int) -> Any:
         raise RuntimeError("p has to be greater than or equal to 1")
     if self.dtype.category < FLOATING:
         self = ops.to_dtype(self, default_for(FLOATING))
-    steps = ops.mul(ops.arange(1 - p, 1, dtype=self.dtype, device=self.device), 0.5)
-    made = ops.sum(ops.lgamma(ops.add(steps, ops.unsqueeze(self, -1))), (-1,))
+    made = ops.sum(ops.lgamma(_half_steps(ops, self, p)), (-1,))
     return ops.add(made, p * (p - 1) * math.log(math.pi) / 4)
 
 
+def _half_steps(ops: Any, self: Any, p: int) -> Any:
+    """self less 0, 1/2, ... (p - 1) / 2, along one dimension more."""
+    steps = ops.mul(ops.arange(1 - p, 1, dtype=self.dtype, device=self.device), 0.5)
+    return ops.add(steps, ops.unsqueeze(self, -1))
+
+
 composite("mvlgamma(Tensor self, int p) -> Tensor", _mvlgamma, out=True, inplace=True,
-          aliases=("special_multigammaln",),
+          aliases=("special_multigammaln",), backward={"self": lambda ops, grad, self, p: ops.mul(
+              grad, ops.sum(ops.digamma(_half_steps(ops, self, p)), (-1,)))},
           doc="log of the multivariate gamma function of dimension p.")

@@ -12,6 +12,7 @@ from ..loops.scalar import isnan, where
 from .kinds import (
     composite, compute_dtype, elementwise, reduced_dims, reduced_shape, reduction, rows,
 )
+from .norms import norm_slope
 from .reduction import spread
 
 # ---- without NaN -----------------------------------------------------------------------------
@@ -208,11 +209,7 @@ def _renorm(ops: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     if self.dim() < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.dim()} "
                            "dimensions")
-    d = wrap_dim(dim, self.dim())
-    others = tuple(k for k in range(self.dim()) if k != d)
-    wide = compute_dtype(self.dtype)
-    norm = ops.linalg_vector_norm(self, p, others, True, dtype=None if wide is self.dtype
-                                  else float32)
+    norm, _ = _part_norms(ops, self, p, dim)
     factor = ops.where(ops.gt(norm, maxnorm), ops.div(
         ops.scalar_tensor(float(maxnorm), norm), ops.add(norm, 1e-7)), ops.ones_like(norm))
     own = ops.contiguous(self)
@@ -220,8 +217,36 @@ def _renorm(ops: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
                    else ops.to_dtype(factor, self.dtype))
 
 
+def _part_norms(ops: Any, self: Any, p: Any, dim: int) -> tuple[Any, tuple[int, ...]]:
+    """The norms of the parts along dim, and the other dimensions."""
+    d = wrap_dim(dim, self.dim())
+    others = tuple(k for k in range(self.dim()) if k != d)
+    wide = compute_dtype(self.dtype)
+    return ops.linalg_vector_norm(self, p, others, True, dtype=None if wide is self.dtype
+                                  else float32), others
+
+
+def _renorm_back(ops: Any, grad: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    """Where a part was scaled, its factor is a function of its norm."""
+    dtype = self.dtype
+    norm, others = _part_norms(ops, self, p, dim)
+    if not dtype.is_complex:
+        self, grad = (ops.to_dtype(t, norm.dtype) for t in (self, grad))
+    pull = ops.sum(ops.mul(ops.conj(self), grad), others, True)
+    pull = ops.real(pull) if dtype.is_complex else pull
+    slope = norm_slope(ops, self, norm, p)
+    if p == float("inf"):
+        slope = ops.div(slope, ops.sum(ops.eq(ops.abs(self), norm), others, True))
+    inverse = ops.reciprocal(ops.add(norm, 1e-7))
+    scaled = ops.mul(ops.mul(ops.sub(grad, ops.mul(ops.mul(inverse, pull), slope)), inverse),
+                     float(maxnorm))
+    made = ops.select_where(ops.gt(norm, maxnorm), scaled, grad)
+    return made if made.dtype is dtype else ops.to_dtype(made, dtype)
+
+
 composite("renorm(Tensor self, any p, int dim, any maxnorm) -> Tensor", _renorm, inplace=True,
-          out=True, samples=lambda make: [(make(3, 4), 2, 0, 1.0), (make(2, 3, 4), 1, 1, 0.5)],
+          out=True, backward={"self": _renorm_back}, holomorphic=False,
+          samples=lambda make: [(make(3, 4), 2, 0, 1.0), (make(2, 3, 4), 1, 1, 0.5)],
           doc="self with each part along dim scaled down to a p-norm of at most maxnorm.")
 
 # ---- whole numbers ---------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from ..core.tensor_base import address_of
 from ..base import settings
 from . import memory
 
+PLAN_LIMIT = 1 << 14  # plans that a record keeps; then it starts anew
 launches = 0  # calls of the launcher in this process, whatever the number of stages (for tests)
 
 
