@@ -17,7 +17,7 @@ from .core.dtypes import (
 from .core.memory_formats import is_in
 from .core.spec import Spec, spec
 from .core.storage import EXPORTED
-from .core.tensor_base import TensorBase, address_of
+from .core.tensor_base import Moved, TensorBase, address_of, place_on_tape
 from .dispatch import creation, from_data
 from .dispatch.call import OPERATORS
 from .dispatch.shortcuts import note_read
@@ -303,11 +303,25 @@ def set_data(tensor: Any, value: Any) -> None:
                                       or value._spec.dtype.is_complex):
         raise RuntimeError("data set to a tensor that requires gradients must be floating point "
                            "or complex dtype")
-    if tensor._counter is not None and tensor._requires_grad and tensor._node is None:
-        tensor._counter.move()
+    counter = tensor._counter
+    if counter is not None:
+        _note_move(tensor, counter)
+        counter.move()
     tensor._storage = value._storage
     tensor._spec = value._spec
     tensor._offset = value._offset
+    if counter is not None:
+        counter.moved.place = value._storage, value._spec, value._offset
+
+
+def _note_move(tensor: Any, counter: Any) -> None:
+    """What the tape has kept of the tensor shall follow it."""
+    edge = None if not tensor._requires_grad else tensor if tensor._node is None else tensor._node
+    origin = place_on_tape(edge, tensor._output_nr)
+    moved = getattr(counter, "moved", None)
+    if moved is None or moved.origin != origin:
+        moved = counter.moved = Moved(origin)
+    moved.leave(tensor._storage, tensor._spec, tensor._offset)
 
 
 def leave_tape(tensor: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from ..base.frames import warn
 from ..base.handles import register
 from ..core.spec import Spec
-from ..core.tensor_base import TensorBase
+from ..core.tensor_base import MOVED, TensorBase
 from ..dispatch.call import OPERATORS
 from ..dispatch.state import STATE
 from .inplace import OwnNode, gradient_edge
@@ -135,6 +135,15 @@ class FunctionNode(FunctionCtx, HandleMethods, OwnNode):
         return tuple([self._open(*kept) for kept in self._raw])
 
     @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        """The places in which they are kept; hooks may be put on them."""
+        from .handle import FunctionTensor
+
+        if self._raw is None:
+            raise RuntimeError(FREED)
+        return tuple([FunctionTensor(self, k) for k in range(len(self._raw))])
+
+    @property
     def saved_variables(self) -> tuple[Any, ...]:
         """The old name of `saved_tensors`."""
         warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
@@ -145,7 +154,7 @@ class FunctionNode(FunctionCtx, HandleMethods, OwnNode):
             return None
         if kind == "tensor":
             version = kept._counter.value if kept._counter is not None else 0
-            if version != port:
+            if version % MOVED != port % MOVED:
                 raise changed(kept._spec, version, port, kept._node, kept._output_nr)
             return kept
         edge, output = (self, port) if kind == "result" else (kept[1], port)

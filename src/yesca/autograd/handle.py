@@ -20,6 +20,8 @@ from .node import Node, PackedNode
 from .saved import FREED, Packed, packed, restore
 
 _classes: dict[str, type] = {}
+_HOOKED = ("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only "
+           "one pair of hooks is allowed at a time.")
 
 
 class GradFn(HandleMethods):
@@ -106,32 +108,70 @@ class SavedTensor:
     def __init__(self, node: Any, place: int) -> None:
         self.node, self.place = node, place
 
+    @property
+    def data(self) -> Any:
+        """The tensor."""
+        return self.unpack()
+
     def unpack(self) -> Any:
         """The tensor."""
         if self.node._saved is None:
             raise RuntimeError(FREED)
         is_result, slot = self.node._plan.saves(self.node._mask)[self.place]
-        return restore(self.node, self.node._saved[self.place], is_result, slot, True)
+        return restore(self.node, self.node._saved[self.place], is_result, slot, True, True)
 
     def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]
                        ) -> None:
         """Keep what `pack_hook` makes of the tensor; `unpack_hook` gives it back."""
-        node = self.node
         if not (callable(pack_hook) and callable(unpack_hook)):
             raise TypeError("register_hooks(): incompatible function arguments: expected two "
                             f"callables, got {type(pack_hook).__name__} and "
                             f"{type(unpack_hook).__name__}")
+        self._hook(pack_hook, unpack_hook)
+
+    def _hook(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        node = self.node
         if node._saved is None:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed. "
                 + FREED[FREED.index("Saved intermediate"):].replace("tensors after", "variables "
                                                                     "after"))
         if isinstance(node._saved[self.place], Packed):
-            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already "
-                               "been set. Hint: only one pair of hooks is allowed at a time.")
+            raise RuntimeError(_HOOKED)
         kept = list(node._saved)
         kept[self.place] = packed(self.unpack(), pack_hook, unpack_hook)
         node._saved, node.__class__ = tuple(kept), PackedNode
+
+
+class FunctionTensor(SavedTensor):
+    """One of `grad_fn._raw_saved_tensors` of a custom Function."""
+
+    __slots__ = ()
+
+    def unpack(self) -> Any:
+        if self.node._raw is None:
+            raise RuntimeError(FREED)
+        return self.node._open(*self.node._raw[self.place])
+
+    def _hook(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        node = self.node
+        if node._raw is None:
+            return  # nothing will read it
+        kind, kept, port = node._raw[self.place]
+        if kind == "none":
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is "
+                               "forbidden")
+        if isinstance(kept[0] if kind == "edge" else kept, Packed):
+            raise RuntimeError(_HOOKED)
+        if kind == "tensor":
+            edge = gradient_edge(kept) if kept._requires_grad else None
+            made = ("edge", (packed(kept, pack_hook, unpack_hook), edge), kept._output_nr)
+        else:
+            made = (kind, packed(self.unpack(), pack_hook, unpack_hook), port)
+        node._raw = (*node._raw[:self.place], made, *node._raw[self.place + 1:])
+
+
+FunctionTensor.__name__ = FunctionTensor.__qualname__ = "SavedTensor"
 
 
 def _kept_place(node: Any, name: str) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core import registry
 from ..core.node_base import NodeBase, Saved
-from ..core.tensor_base import MOVED, TensorBase
+from ..core.tensor_base import MOVED, TensorBase, place_on_tape
 from ..dispatch.state import STATE, set_grad
 
 FREED = (
@@ -72,8 +72,11 @@ def packed(tensor: Any, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]
     return kept
 
 
-def reopen(kept: Saved, node: Any, edge: Any, port: int) -> Any:
-    """A tensor, off the tape, over what was kept; refuses memory that was written since."""
+def reopen(kept: Saved, node: Any, edge: Any, port: int, follow: bool = True) -> Any:
+    """A tensor, off the tape, over what was kept; refuses memory that was written since.
+
+    follow: where the tensor itself was kept, and looks at other memory now, that is what is read.
+    """
     if isinstance(kept, Accompanied):
         made = reopen(kept.value, node, edge, port)
         kept.level.attach(made, kept.tangent)
@@ -84,27 +87,39 @@ def reopen(kept: Saved, node: Any, edge: Any, port: int) -> Any:
             raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got "
                             f"result of type {type(made).__name__}")
         return made.detach()  # type: ignore[attr-defined]
+    place = kept.storage, kept.spec, kept.offset
     if kept.counter is not None and kept.counter.value != kept.version:
         _check_version(kept, edge, port)
-    made = registry.wrap(kept.storage, kept.spec, kept.offset)
+        moved = getattr(kept.counter, "moved", None)
+        if moved is not None and follow and moved.origin == place_on_tape(edge, port) \
+                and moved.was_at(*place):
+            place = moved.place
+    made = registry.wrap(*place)
     made._counter = kept.counter
     return made
 
 
-def restore(node: Any, kept: Saved, is_result: bool, position: int, linked: bool) -> Any:
-    """A tensor from what was kept; `linked` puts it back into the tape for double backward."""
+def restore(node: Any, kept: Saved, is_result: bool, position: int, linked: bool,
+            asked: bool = False) -> Any:
+    """A tensor from what was kept; `linked` puts it back into the tape for double backward.
+
+    asked: by name, not by the derivative, which refuses what has left the tape.
+    """
     edge = node if is_result else node._edges[position]
     port = position if is_result else node._ports[position]
-    if isinstance(edge, TensorBase) and not isinstance(kept, Packed):
+    follow = not is_result and not (node._plan is not None and node._plan.record.keeps_views)
+    if follow and isinstance(edge, TensorBase) and not isinstance(kept, Packed):
         if kept.counter.value != kept.version:
             _check_version(kept, None, 0)
         return edge  # also if it looks at other memory now (`x.data = y`)
     if not is_result and isinstance(edge, NodeBase) and edge._extra is not None \
             and edge._extra.detached is not None and port in edge._extra.detached:
+        if asked:
+            return reopen(kept, node, edge, port)
         raise RuntimeError("Trying to use a saved tensor that has been detached in-place, i.e. "
                            "with .detach_().This is not supported, please use out-of-place "
                            "`.detach()` instead")
-    made = reopen(kept, node, edge, port)
+    made = reopen(kept, node, edge, port, follow)
     if linked and edge is not None:
         made._requires_grad = True
         if isinstance(edge, TensorBase):

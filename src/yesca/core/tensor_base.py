@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 
@@ -11,9 +12,13 @@ MOVED = 1 << 40
 
 
 class Version:
-    """A version counter, shared by a tensor, its views and its `detach()`."""
+    """A version counter, shared by a tensor, its views and its `detach()`.
 
-    __slots__ = ("value",)
+    moved  set once one of them has left its memory (`x.data = y`): which memory it looks at now,
+           and what it looked at before, held weakly
+    """
+
+    __slots__ = ("value", "moved")
 
     def __init__(self, value: int = 0) -> None:
         self.value = value
@@ -21,6 +26,35 @@ class Version:
     def move(self) -> None:
         """Make what the tape has kept of the tensor be looked at again."""
         self.value = (self.value + MOVED) % (MOVED << 20)
+
+
+class Moved:
+    """Where a tensor is that has left its memory, for what has kept it.
+
+    place   storage, spec and offset
+    before  the same of earlier places; storages are held weakly
+    origin  its place on the tape, as `place_on_tape` tells it
+    """
+
+    __slots__ = ("place", "before", "origin")
+
+    def __init__(self, origin: Any) -> None:
+        self.origin, self.before, self.place = origin, [], None  # type: ignore[var-annotated]
+
+    def leave(self, storage: Any, made: Any, offset: int) -> None:
+        """Note a place that the tensor is about to leave."""
+        self.before = [one for one in self.before if one[0]() is not None]
+        self.before.append((weakref.ref(storage), made, offset))
+
+    def was_at(self, storage: Any, made: Any, offset: int) -> bool:
+        """Whether the tensor once was at this place."""
+        return any(one[0]() is storage and one[1] is made and one[2] == offset
+                   for one in self.before)
+
+
+def place_on_tape(edge: Any, port: int) -> tuple[int, int]:
+    """What tells the tensors apart that share a counter."""
+    return (0, 0) if edge is None else (id(edge), port)
 
 
 class TensorBase:

@@ -428,6 +428,7 @@ def _linear_weight(ops: Any, grad: Any, input: Any, weight_spec: Any) -> Any:
 
 rows("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", _linear,
      kind="contraction", method=False, out=True, node_name=_linear_name, autocast="lower",
+     keeps_views=True,
      backward={"input": lambda ops, grad, input_spec, weight: _left_back(
                    ops, grad, input_spec, weight) if weight.dim() == 1
                    else ops.matmul(grad, weight),

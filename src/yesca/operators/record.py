@@ -98,6 +98,7 @@ class Record:
     stretched: str = ""  # targets of stride 0: refused, "allowed", or named in a warning
     strides: Formula | None = None  # of results that do not lie as the operands do (elementwise)
     errors: Formula | None = None
+    keeps_views: bool = False  # PyTorch's derivative reads views of the operands made at the call
     counts_absent: bool = False  # a tensor that was not given is an edge of the tape's node
     derived_from: Record | None = None
     node_name: str | Callable[[Any], str] = ""
