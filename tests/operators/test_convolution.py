@@ -8,6 +8,8 @@ from finite_differences import array, check_gradients, tensor, values
 
 import yesca as torch
 from yesca import functional as ops
+from yesca.operators import windows
+from yesca.operators.windows import Windows
 
 
 def direct(x, w, stride=1, padding=0, dilation=1, groups=1):
@@ -108,3 +110,29 @@ def test_nothing():
     w = torch.zeros(6, 4, 3, 3)
     assert ops.conv2d(torch.zeros(0, 4, 8, 8), w).shape == (0, 6, 6, 6)
     assert ops.conv2d(torch.zeros(1, 0, 8, 8), torch.zeros(6, 0, 3, 3)).abs().sum().item() == 0
+
+
+@pytest.mark.parametrize("samples", [1, 3, 32])
+@pytest.mark.parametrize("size", [14, 30, 62])
+def test_rows_do_not_begin_at_the_same_place_of_their_pages(samples, size):
+    w = Windows(samples, 1, 32, 32, (size, size), (size, size), (3, 3), (1, 1), (1, 1), (1, 1))
+    assert w.length + w.shift((2, 2)) <= w.whole
+    assert w.whole * 4 % 64 == 0
+    assert w.whole * 4 % 4096
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_gradient_of_weights_over_several_pieces(stride, groups, monkeypatch):
+    """The positions of a kernel are one product for each piece of the rows."""
+    monkeypatch.setattr(windows, "BLOCK_BYTES", 1)
+    torch.manual_seed(0)
+    x = torch.randn(3, 32, 21, 23, dtype=torch.float64)
+    weight = torch.randn(40, 32 // groups, 3, 2, dtype=torch.float64, requires_grad=True)
+    y = torch.nn.functional.conv2d(x, weight, None, stride, 1, 1, groups)
+    grad = torch.randn(*y.shape, dtype=torch.float64)
+    (got,) = torch.autograd.grad(y, weight, grad)
+    patches = torch.nn.functional.unfold(x, (3, 2), 1, 1, stride)  # (N, C * K, places)
+    patches = patches.view(3, groups, 32 // groups * 6, -1)
+    right = torch.einsum("ngop,ngkp->gok", grad.view(3, groups, 40 // groups, -1), patches)
+    torch.testing.assert_close(got, right.reshape(weight.shape))

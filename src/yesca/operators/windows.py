@@ -30,7 +30,8 @@ from ..core.spec import contiguous_strides
 from ..loops.ir import Expr, cast, const
 from .kinds import compute_dtype
 
-BLOCK_BYTES = 4 << 20  # what the rows of one product may take: they stay in the cache
+BLOCK_BYTES = 1 << 20  # what the rows of one product may take: they stay in the cache
+LINE, PAGE_LINES = 16, 64  # float32 elements of a cache's line, lines of a page
 MOST_STEPS = 256  # products of one launch, about: more blocks than that are joined
 FEW_CHANNELS = 16  # below, kernel positions are stacked and multiplied at once
 
@@ -58,8 +59,10 @@ class Windows:
 
     @once
     def whole(self) -> int:
-        """The length of a row."""
-        return self.samples * math.prod(self.extents)
+        """The elements from a row to the next: whole lines, and never whole pages, as rows that
+        begin at the same place in their pages would share the sets of a cache."""
+        lines = -(-self.samples * math.prod(self.extents) // LINE)
+        return (lines + (lines % PAGE_LINES == 0)) * LINE
 
     @once
     def length(self) -> int:
@@ -228,19 +231,27 @@ def _grids(w: Windows) -> list[tuple[tuple[int, ...], tuple[int, ...], tuple[int
     return made
 
 
+def _shifted(w: Windows, laid: Any, grid: Any, start: int, count: int) -> Any:
+    """What all positions of a grid read: (*grid, G, C / G, count)."""
+    inner, _ = w.per_group
+    first, many, apart = grid
+    jumps = [a * d // s * t for a, d, s, t in
+             zip(apart, w.dilation, w.stride, contiguous_strides(w.extents), strict=True)]
+    begin = w.phases.index(w.phase(first)) * w.inputs * w.whole + w.shift(first) + start
+    return laid.seen(((*many, w.groups, inner, count), (*jumps, inner * w.whole, w.whole, 1),
+                      begin))
+
+
 def _stack(p: Any, w: Windows, laid: Any, made: Any, start: int, count: int) -> None:
     """The shifted rows of all kernel positions: (G, K, C / G, count) into `made`."""
     inner, _ = w.per_group
     total = len(w.positions)
-    kernel_steps, grid_steps = contiguous_strides(w.kernel), contiguous_strides(w.extents)
-    for first, many, apart in _grids(w):
-        shape = (*many, w.groups, inner, count)
-        jumps = [a * d // s * t for a, d, s, t in
-                 zip(apart, w.dilation, w.stride, grid_steps, strict=True)]
-        begin = w.phases.index(w.phase(first)) * w.inputs * w.whole + w.shift(first) + start
-        source = laid.seen((shape, (*jumps, inner * w.whole, w.whole, 1), begin))
+    kernel_steps = contiguous_strides(w.kernel)
+    for grid in _grids(w):
+        first, many, apart = grid
+        source = _shifted(w, laid, grid, start, count)
         width = made.spec.shape[-1]
-        target = made.seen((shape, (
+        target = made.seen(((*many, w.groups, inner, count), (
             *(a * s * inner * width for a, s in zip(apart, kernel_steps, strict=True)),
             total * inner * width, width, 1),
             sum(f * s for f, s in zip(first, kernel_steps, strict=True)) * inner * width))
@@ -336,9 +347,8 @@ def weight_gradient(p: Any, w: Windows, x: Any, y: Any, made: Any) -> None:
     wide = compute_dtype(x.spec.dtype)
     inner, outer = w.per_group
     count, item = len(w.positions), x.spec.dtype.itemsize
-    stacked = stacks(w)
-    kernel = zeros(p, (w.outputs, count, inner) if stacked else (count, w.outputs, inner), wide)
-    if stacked:
+    if stacks(w):
+        kernel = zeros(p, (w.outputs, count, inner), wide)
         total = count * inner
         pieces = _blocks(w, w.groups * total + w.outputs, item, 1)
         stack = p.temporary((w.groups, total, pieces[0][1]), x.spec.dtype)
@@ -347,13 +357,35 @@ def weight_gradient(p: Any, w: Windows, x: Any, y: Any, made: Any) -> None:
             _stack(p, w, laid, stack, start, many)
             p.product(_output_piece(w, rows, start, many), _turned(_columns(stack, many)), into,
                       initial=into)
-    else:
-        for start, many in _blocks(w, w.inputs + w.outputs, item, count):
-            for index, k in enumerate(w.positions):
-                into = _weight_piece(w, kernel, index)
-                p.product(_output_piece(w, rows, start, many),
-                          _turned(_input_piece(w, laid, k, start, many)), into, initial=into)
-    p.flat(lambda v: v, [weight_view(w, kernel, stacked)], [made])
+        p.flat(lambda v: v, [weight_view(w, kernel, stacked=True)], [made])
+        return
+    turned = zeros(p, (count, w.inputs, outer), wide)
+    for start, many in _blocks(w, w.inputs + w.outputs, item, count):
+        for grid in _grids(w):
+            _add_outer_products(p, w, laid, rows, turned, grid, start, many)
+    steps, own = contiguous_strides(w.kernel), made.spec.strides
+    shape = (w.groups, outer, inner, *w.kernel)
+    source = turned.seen((shape, (inner * outer, 1, outer,
+                                  *(s * w.inputs * outer for s in steps)), 0))
+    p.flat(lambda v: v, [source], [made.seen((shape, (outer * own[0], *own), 0))])
+
+
+def _add_outer_products(p: Any, w: Windows, laid: Any, rows: Any, made: Any, grid: Any,
+                        start: int, many: int) -> None:
+    """made (K, C, O / G) += the shifted rows of x against a piece of y's, one product for all
+    positions of a grid: y's rows are packed once for them, x's are read where they lie."""
+    inner, outer = w.per_group
+    source = _shifted(w, laid, grid, start, many)
+    ones = (1,) * len(w.kernel)
+    right = rows.seen(((*ones, w.groups, many, outer),
+                       (*(0,) * len(ones), outer * w.whole, 1, w.whole), start))
+    first, counts, apart = grid
+    steps = [s * w.inputs * outer for s in contiguous_strides(w.kernel)]
+    into = made.seen(((*counts, w.groups, inner, outer),
+                      (*(a * s for a, s in zip(apart, steps, strict=True)),
+                       inner * outer, outer, 1),
+                      sum(f * s for f, s in zip(first, steps, strict=True))))
+    p.product(source, right, into, initial=into)
 
 
 def bias_gradient(p: Any, y: Any, made: Any) -> None:
