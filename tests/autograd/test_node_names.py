@@ -25,3 +25,43 @@ def graph():
 @pytest.mark.parametrize("program", GRAPHS)
 def test_graph(graph, program):
     assert graph(torch, program) == GRAPHS[program]
+
+
+WRITES = {
+    "NormalBackward0": lambda y: y.normal_(), "UniformBackward0": lambda y: y.uniform_(),
+    "LogNormalBackward0": lambda y: y.log_normal_(), "CauchyBackward0": lambda y: y.cauchy_(),
+    "GeometricBackward0": lambda y: y.geometric_(0.5),
+    "ExponentialBackward0": lambda y: y.exponential_(),
+    "BernoulliBackward2": lambda y: y.bernoulli_(0.5),
+    "BernoulliBackward1": lambda y: y.bernoulli_(torch.ones(3, 3)),
+    "RandomBackward0": lambda y: y.random_(1, 3), "RandomBackward1": lambda y: y.random_(3),
+    "RandomBackward2": lambda y: y.random_(),
+    "ThresholdBackward1": lambda y: torch.nn.functional.threshold(y, 0, 1, inplace=True),
+    "torch::autograd::CopyBackwards": lambda y: y.copy_(torch.ones(3)),
+    "CopysignBackward0": lambda y: y.copysign_(torch.ones(3)),
+    "CopysignBackward1": lambda y: y.copysign_(1.0), "XlogyBackward2": lambda y: y.xlogy_(2.0),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_in_place(name):
+    x = torch.full((3, 3), 0.5, requires_grad=True)
+    y = x * 1
+    WRITES[name](y)
+    assert y.grad_fn.name() == name
+    assert y.grad_fn.next_functions[0][0].name() == "MulBackward0"
+    y.sum().backward()
+    y = x * 1
+    view = y[:]
+    WRITES[name](view)
+    assert view.grad_fn.name() == "AsStridedBackward0" and "CopySlices" in y.grad_fn.name()
+
+
+def test_numbers_have_nodes_of_their_own():
+    x = torch.full((3,), 0.5, requires_grad=True)
+    for made, name, edges in ((torch.xlogy(x, x), "XlogyBackward0", 2),
+                              (torch.xlogy(2.0, x), "XlogyBackward1", 1),
+                              (torch.xlogy(x, 2.0), "XlogyBackward2", 1),
+                              (torch.copysign(x, 1.0), "CopysignBackward1", 1)):
+        assert made.grad_fn.name() == name and len(made.grad_fn.next_functions) == edges
+    assert x[:].grad_fn.name() == "SliceBackward0" and x[...].grad_fn.name() == "AliasBackward0"

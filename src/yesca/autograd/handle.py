@@ -20,6 +20,7 @@ from .node import Node, PackedNode
 from .saved import FREED, Packed, packed, restore
 
 _classes: dict[str, type] = {}
+_IN_ENGINE = ("AccumulateGrad", "CopySlices", "CopyBackwards")  # not made from a list of formulas
 _HOOKED = ("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only "
            "one pair of hooks is allowed at a time.")
 
@@ -35,7 +36,7 @@ class GradFn(HandleMethods):
     def name(self) -> str:
         """PyTorch's name of this kind of node."""
         name = type(self).__name__
-        return f"torch::autograd::{name}" if name in ("AccumulateGrad", "CopySlices") else name
+        return f"torch::autograd::{name}" if name in _IN_ENGINE else name
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_saved_"):

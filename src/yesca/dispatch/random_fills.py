@@ -72,10 +72,14 @@ def number(name: str, argument: str, position: int, value: Any) -> float:
                     f"{type_name(value)}")
 
 
-def written(tensor: Any) -> None:
-    """Refuse what may not be written in place, and count the write."""
+def written(tensor: Any, node: str) -> None:
+    """Refuse what may not be written in place, and count the write. `node`: its name on the tape,
+    which is that of constants stored."""
     if tensor._requires_grad and STATE.grad:
         OPERATORS.fill_(tensor, 0)
+        extra = tensor._extra
+        if extra is None or extra.base is None:
+            tensor._node.extra.label = node
         return
     if not tensor._spec.dense:
         inplace.check(None, tensor, False, False)
@@ -106,7 +110,8 @@ def planned_draw(made: Spec, source: Generator, kind: str, first: float, second:
                                 source._ready())
 
 
-def drawn(tensor: Any, source: Generator, kind: str, first: float, second: float) -> Any:
+def drawn(tensor: Any, source: Generator, kind: str, first: float, second: float,
+          node: str = "") -> Any:
     """Draw into a tensor in place; a plan does it where one can."""
     made = tensor._spec
     if tensor._extra is not None:
@@ -114,7 +119,7 @@ def drawn(tensor: Any, source: Generator, kind: str, first: float, second: float
     if made.dense and made.numel and made.device is CPU and not made.neg and plainly() and not (
             tensor._requires_grad and STATE.grad):
         return OPERATORS.random_fill_(tensor, kind, first, second, source._ready())
-    written(tensor)
+    written(tensor, node or kind.title().replace("_", "") + "Backward0")
     return fill(tensor, kind, source, first, second)
 
 
@@ -296,9 +301,9 @@ def bernoulli_(self: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
     chance = 0.0 if each else number("bernoulli_", "p", 1, p)
     check_chance(made, chance, "bernoulli_tensor_cpu_self_" if each else "bernoulli_scalar_cpu_")
     if not each:
-        return drawn(self, source, "bernoulli", chance, 0.0)
+        return drawn(self, source, "bernoulli", chance, 0.0, "BernoulliBackward2")
     chances = _chances(self, p)
-    written(self)
+    written(self, "BernoulliBackward1")
     return fill_by(self, _draw_chances, source, made, chances)
 
 
@@ -345,7 +350,8 @@ def random_(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any:
     """
     source = generator_of("random_", generator)
     low, high = integer_bounds(args, kwargs)
-    return drawn(self, source, *integers(self._spec, low, high))
+    overload = 2 - (high is not None) - (low is not None and len(args) + len(kwargs) > 1)
+    return drawn(self, source, *integers(self._spec, low, high), f"RandomBackward{overload}")
 
 
 def integers(made: Spec, low: int | None, high: int | None) -> tuple[str, int, int]:

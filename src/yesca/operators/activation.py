@@ -183,7 +183,7 @@ softshrink = elementwise(
 _threshold = elementwise(
     "_threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
     lambda x, threshold, value: where(x <= threshold, value, x), takes="if", method=False,
-    node_name="ThresholdBackward0", stretched="allowed",
+    node_name=lambda plan: f"ThresholdBackward{int(plan.inplace)}", stretched="allowed",
     backward={"self": lambda grad, self, threshold: where(self <= threshold, 0.0, grad)})
 logsigmoid = elementwise(
     "logsigmoid(Tensor self) -> Tensor", lambda x: minimum(x, 0.0) - log1p(exp(-absolute(x))),

@@ -265,6 +265,7 @@ signbit = elementwise("signbit(Tensor self) -> Tensor",
                       lambda x: copysign(const(1, x.dtype), x) < 0 if floating(x) else x < 0,
                       dtype="compare", inplace=False, doc="Whether the sign bit is set.")
 copysign_ = elementwise("copysign(Tensor self, Tensor other) -> Tensor", copysign, dtype="float",
+                        node_name=lambda plan: f"CopysignBackward{int(plan.operands < 2)}",
                         backward={"self": lambda grad, self, result:
                                   where(self.eq(0), 0.0, grad * (result / self)),
                                   "other": lambda grad: 0},

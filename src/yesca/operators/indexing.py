@@ -63,7 +63,7 @@ def _last_step(plan: Any) -> str:
             return "SelectBackward0"
         if isinstance(item, slice) and item != slice(None):
             return "SliceBackward0"
-    return "AliasBackward0"
+    return "SliceBackward0" if index == slice(None) else "AliasBackward0"
 
 
 getitem = view(

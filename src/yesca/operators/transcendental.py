@@ -174,7 +174,8 @@ def _x_log(function: Any) -> Any:
 
 xlogy = elementwise(
     "xlogy(Tensor self, Tensor other) -> Tensor", _x_log(log), dtype="float", steps=True,
-    numbers=("self", "other"), domain={"other": (0.2, 3.0)},
+    numbers=("self", "other"), domain={"other": (0.2, 3.0)}, node_name=lambda plan:
+    f"XlogyBackward{0 if plan.operands > 1 else 1 + (plan.values[0].__class__.__name__ == 'Ref')}",
     backward={"self": lambda grad, self, other: where(
         self.eq(0) & (other <= 0), 0.0, grad * log(other)),
         "other": lambda grad, self, other: grad * self / other},
