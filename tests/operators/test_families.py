@@ -34,6 +34,11 @@ print('__getattr__' in vars(yesca.Tensor))
     assert done.stdout == "[]\nFalse\n", done.stderr
 
 
+def test_a_private_method_is_found_before_its_family_is_loaded(run_python):
+    done = run_python("-c", "import yesca; print(yesca.ones(1)._neg_view().tolist())")
+    assert done.stdout == "[-1.0]\n", done.stderr
+
+
 def test_promised_methods():
     x = torch.tensor([0.5, -1.0])
     assert torch.Tensor.arctan2(x, x).shape == x.arctan2(x).shape == (2,)

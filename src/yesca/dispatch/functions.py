@@ -104,8 +104,8 @@ def method(name: str) -> Callable[..., Any] | None:
     """The method of an operator (or its in-place form)."""
     if name in METHODS:
         return METHODS[name]
-    if name.startswith("_") and name not in RECORDS:
-        return None  # no private operator is a method: a probe loads no families
+    if name.startswith("_") and name not in families.known_names():
+        return None  # a probe: it loads no families
     found = record(name)
     if found is not None:
         return _plain(found, method=True) if found.method else None
