@@ -18,7 +18,7 @@ from .core.memory_formats import is_in
 from .core.spec import Spec, spec
 from .core.storage import EXPORTED
 from .core.tensor_base import Moved, TensorBase, address_of, place_on_tape
-from .dispatch import creation, from_data
+from .dispatch import bridges, creation, from_data
 from .dispatch.call import OPERATORS
 from .dispatch.shortcuts import note_read
 from .dispatch.state import HOOKED_LEAVES, STATE
@@ -154,6 +154,7 @@ def to_numpy(tensor: Any, force: bool) -> Any:
     note_read()
     import numpy as np
 
+    bridges.know(np)
     if force:
         tensor = tensor.detach()
     if tensor._requires_grad and STATE.grad:

@@ -376,7 +376,7 @@ _METHODS = (
 
 def install_builtins(cls: Any, node: type) -> None:
     """Put builtins of machine code in front of the commonest methods and operators."""
-    from .dispatch import fast, functions, readers
+    from .dispatch import bridges, fast, functions, readers
 
     if fast.setup({"tensor": cls, "node": node}) is None:
         return
@@ -399,6 +399,7 @@ def install_builtins(cls: Any, node: type) -> None:
             wanted.append((name, found, functions.method(name)))
     fast.FAST.methods(cls, wanted)  # type: ignore[union-attr]
     readers.install(cls)
+    bridges.install(cls)
     for name, parameters in _WATCHED.items():
         setattr(cls, name, fast.FAST.watched_method(  # type: ignore[union-attr]
             cls.__dict__[name], name, ("self", *parameters)))

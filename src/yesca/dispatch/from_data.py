@@ -13,6 +13,7 @@ from ..core.dtypes import (
 from ..core.spec import spec
 from ..core.storage import EXPORTED, FOREIGN, UntypedStorage
 from ..core.tensor_base import TensorBase
+from . import bridges
 from .creation import finished, make
 from .encoding import write_values
 
@@ -176,6 +177,7 @@ def from_numpy(ndarray: Any) -> Any:
     """A tensor that shares a NumPy array's memory."""
     import numpy as np
 
+    bridges.know(np)
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     kind = ndarray.dtype

@@ -15,8 +15,8 @@ from ..operators.record import ALIASES, RECORDS, Record
 from ..operators.schema import binder
 from . import call as calls
 from . import (
-    creation, drawing, fast, foreach, from_data, listed, overloads, protocol, questions, readers,
-    sequences, shortcuts, tapers,
+    bridges, creation, drawing, fast, foreach, from_data, listed, overloads, protocol, questions,
+    readers, sequences, shortcuts, tapers,
 )  # fmt: skip
 from .outputs import write_out
 from .state import STATE, push_level
@@ -79,6 +79,8 @@ def public(name: str, made: Any) -> Any:
     special = next((table[name] for table in TABLES if name in table), None)
     if special is None or not isinstance(special, FunctionType):
         return made
+    if name in bridges.NAMES and fast.FAST is not None:
+        return bridges.function(name, protocol.guarded(special))
     return _watched(name, protocol.guarded(special), "public")
 
 
