@@ -8,7 +8,7 @@ from .base.errors import type_name
 from .base.frames import warn
 from .core.dtypes import BOOL, SCALAR_NAMES, bool_, uint8
 from .core.tensor_base import TensorBase
-from .dispatch import creation, from_data, inplace
+from .dispatch import chosen, creation, from_data, inplace
 from .dispatch.call import OPERATORS, call
 from .dispatch.functions import record
 from .dispatch.state import STATE
@@ -31,6 +31,10 @@ def get(tensor: Any, index: Any) -> Any:
         _basic.append(record("getitem"))
     if _is_basic(index):
         return call(_basic[0], (tensor, _bounded(index)))
+    if isinstance(index, TensorBase) and index._spec.dtype is bool_:
+        made = chosen.masked(tensor, index)
+        if made is not None:
+            return made
     view, indices = _parts(tensor, index)
     if not indices:
         return OPERATORS.alias(tensor) if view is tensor else view
@@ -139,6 +143,8 @@ def _stretched(mask: Any, ndim: int) -> Any:
 
 
 def _check_mask(view: Any, dim: int, mask: Any) -> bool:
+    if mask._spec.shape == view._spec.shape:
+        return True
     for k, size in enumerate(mask.shape):
         if view.shape[dim + k] != size:
             raise IndexError(

@@ -296,3 +296,21 @@ def test_a_training_step_is_learnt_once():
     before = fast.FAST.watched if fast.FAST else 0
     step()
     assert (fast.FAST.watched if fast.FAST else 0) == before
+
+
+@pytest.mark.skipif(fast.FAST is None, reason="needs the builtin path")
+def test_equal_texts_are_one_in_keys():
+    """A text that two places of a program spell is not one object; one made at run time neither."""
+    a, b = yesca.ones(2, 3), yesca.ones(3, 2)
+    texts = ["".join(["mn,", "np->mp"]) for _ in range(4)]
+    assert len({id(text) for text in texts}) == 4
+    wanted = yesca.einsum(texts[0], a, b)
+    assert same(wanted, a @ b)
+    before = fast.FAST.watched
+    for text in texts[1:]:
+        assert same(yesca.einsum(text, a, b), wanted)
+    assert fast.FAST.watched == before
+    for n in range(20):
+        letters = [chr(97 + n + k) for k in range(3)]
+        text = "{0}{1},{1}{2}->{2}{0}".format(*letters)
+        assert same(yesca.einsum(text, a, b).contiguous(), (a @ b).t().contiguous())

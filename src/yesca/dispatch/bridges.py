@@ -9,7 +9,9 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any
+
 
 from ..core.dtypes import ALL
 from ..core.spec import spec
@@ -38,7 +40,7 @@ def function(name: str, twin: Callable[..., Any]) -> Any:
     """The builtin in front of a public function."""
     from ..runtime.native import fastdata
 
-    _prepare()
+    prepare()
     _keep(getattr(fastdata, name.upper()), twin)
     address = units.address(getattr(fastdata, name))
     return fast.builtin(address, name, fast.owner(-1, "public"), twin.__doc__)
@@ -50,14 +52,23 @@ def install(cls: type) -> None:
 
     twin = cls.__dict__["numpy"]
     _keep(fastdata.TO_NUMPY, twin)
-    cls.numpy = builtins.method(cls, fastdata.to_numpy, "numpy", twin.__doc__)  # type: ignore[attr-defined]
+    made = builtins.method(cls, fastdata.to_numpy, "numpy", twin.__doc__)
+    cls.numpy = made  # type: ignore[attr-defined]
 
 
-def _prepare() -> None:
+def _columns(dtype: Any, shape: tuple[int, int]) -> Any:
+    """The spec of a matrix whose columns lie one after the other."""
+    return spec(dtype, shape, (1, shape[0]))
+
+
+@cache
+def prepare() -> None:
+    """Tell machine code what it needs to make tensors."""
     from ..runtime.native import fastdata
 
     assert len(ALL) <= fastdata.CODES
-    for place, thing in ((fastdata.FIND_SPEC, spec), (fastdata.NAME_DTYPE, sys.intern("dtype")),
+    for place, thing in ((fastdata.FIND_SPEC, spec), (fastdata.FIND_COLUMNS, _columns),
+                         (fastdata.NAME_DTYPE, sys.intern("dtype")),
                          (fastdata.NAME_GRAD, sys.intern("requires_grad"))):
         _keep(place, thing)
     for dtype in ALL:
@@ -74,7 +85,7 @@ def know(np: Any) -> None:
         return
     from ..runtime.native import fastdata
 
-    _prepare()
+    prepare()
     for place, offset in found.items():
         _write(place, offset)
     for dtype in ALL:

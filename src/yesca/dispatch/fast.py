@@ -75,8 +75,7 @@ class _Fast:
         threads.prepare()
         self.code, self.key, self.runner = fastcall, fastkey, fastrun
         self.state = units.address(fastkey.state)
-        self.tape = ctypes.c_int64.from_address(self.state + capture.TAPE)
-        self.recorded = ctypes.c_int64.from_address(self.state + fastkey.RECORDED_TYPE)
+        self.tape_place = capture.TAPE
         self.function_address = units.address(fastcall.fast_function)
         self.call_address = units.address(fastcall.fast_call)
         self.hash = units.callable_of(fastcall.hash_words)
@@ -111,7 +110,7 @@ class _Fast:
         self.flags = ctypes.c_int64.from_address(self.state + fastcall.FLAGS)
         self.thread = ctypes.c_int64.from_address(self.state + fastcall.THREAD)
         self.running = ctypes.c_int64.from_address(self.state + fastobjects.RUNNING)
-        listeners.append(self.changed)
+        listeners.append(self.refresh)
         self.refresh()
 
     def parameter_class(self, cls: type) -> None:
@@ -122,30 +121,23 @@ class _Fast:
     def write(self, place: int, word: int) -> None:
         ctypes.c_int64.from_address(self.state + place).value = word
 
-    def changed(self) -> None:
-        """A flag of this thread changed: the builtin has it looked at before its next call."""
-        if observing.current is None:
-            self.thread.value = 0
-        else:
-            self.refresh()
-
     def refresh(self) -> None:
         """Copy the running thread's flags to where the builtin reads them."""
-        state = STATE.__dict__  # of this thread: looked up once
-        slow = (self.off or state["python"] or state["levels"] or state["saving"]
-                or state["inference"] or state["anomaly"] or state["autocast"])
-        recorder = state["recorder"]
+        state = STATE
+        slow = (self.off or state.python or state.levels or state.saving or state.inference
+                or state.anomaly or state.autocast)
+        recorder = state.recorder
         if recorder is not self.recorder:
             self.recorder = recorder
             tape = None if recorder is None else recorder.tape
-            self.tape.value = 0 if tape is None else tape.address
-            self.recorded.value = 0 if tape is None else id(tape.storage_class)
+            self.write(self.tape_place, 0 if tape is None else tape.address)
+            self.write(self.key.RECORDED_TYPE, 0 if tape is None else id(tape.storage_class))
         if recorder is not None and recorder.running:
             slow = True  # for another thread; this one waits for it in Python
         if observing.current is not None:
             self.owner = 0 if slow or recorder is not None else get_ident()
             slow = slow or self.bare != get_ident()
-        self.flags.value = ((1 if state["grad"] else 0) | (2 if slow else 0)
+        self.flags.value = ((1 if state.grad else 0) | (2 if slow else 0)
                             | (0 if recorder is None else 4))
         self.thread.value = 0
 
@@ -247,9 +239,10 @@ class _Fast:
         one = self.operators[number]
         out = options.get("out")
         given = (*args, *(v for name, v in options.items() if name != "out"))
-        if any(sys.intern(text) is not text for text in shortcuts.texts_in(given)):
-            shortcuts.note_read()  # made at run time: its address, part of the key, never recurs
-            return one.twin(*args, **options)
+        words = [*memoryview(key).cast("q")]
+        if not all(id(text) in words for text in shortcuts.texts_in(given)):
+            shortcuts.note_read()
+            return one.twin(*args, **options)  # the text in the key is gone
         tensors = shortcuts.tensors_in(given if out is None else (out, *given))
         specs = [tensor._spec for tensor in tensors]
         before, seen = STATE.seen, []  # type: ignore[var-annotated]
@@ -260,7 +253,6 @@ class _Fast:
             STATE.seen = before
         if before is not None:
             before.append(None)
-        words = [*memoryview(key).cast("q")]
         found = shortcuts.find(seen, made, tensors, specs, words[1], one.fixed, self.runner)
         if one.fixed and len({id(tensor) for tensor in tensors}) < len(tensors):
             found = None  # which of two equal ones the plan took where, cannot be told

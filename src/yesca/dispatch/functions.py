@@ -15,8 +15,8 @@ from ..operators.record import ALIASES, RECORDS, Record
 from ..operators.schema import binder
 from . import call as calls
 from . import (
-    bridges, creation, drawing, fast, foreach, from_data, listed, overloads, protocol, questions,
-    readers, sequences, shortcuts, tapers,
+    bridges, chosen, creation, drawing, fast, foreach, from_data, listed, overloads, protocol,
+    questions, readers, sequences, shortcuts, tapers,
 )  # fmt: skip
 from .outputs import write_out
 from .state import STATE, push_level
@@ -25,7 +25,7 @@ from .state import STATE, push_level
 #: Functions that are no records.
 TABLES: list[dict[str, Callable[..., Any]]] = [
     creation.FUNCTIONS, from_data.FUNCTIONS, sequences.FUNCTIONS, questions.FUNCTIONS,
-    overloads.FUNCTIONS, foreach.FUNCTIONS, listed.FUNCTIONS, drawing.FUNCTIONS,
+    overloads.FUNCTIONS, foreach.FUNCTIONS, listed.FUNCTIONS, drawing.FUNCTIONS, chosen.FUNCTIONS,
     tapers.FUNCTIONS]
 METHODS: dict[str, Callable[..., Any]] = {
     **questions.METHODS, **overloads.METHODS, **drawing.METHODS}
@@ -34,7 +34,7 @@ MEMORY_FORMATS = {f.name: f for f in (
     layouts.channels_last_3d)}
 #: Functions of those tables that often come down to one plan; the builtin path learns them.
 WATCHED = frozenset("""
-    arange empty empty_like eye full full_like linspace max min ones ones_like rand rand_like
+    arange einsum empty empty_like eye full full_like linspace max min ones ones_like rand rand_like
     randint randint_like randn randn_like randperm split zeros zeros_like""".split())
 #: The same among the methods.
 WATCHED_METHODS = frozenset("""

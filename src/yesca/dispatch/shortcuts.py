@@ -9,6 +9,7 @@ entered with the note that Python must see to it.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,11 +126,11 @@ def tensors_in(values: Any) -> list[Any]:
 
 
 def texts_in(values: Any) -> list[str]:
-    """The strings among arguments, also inside lists and tuples."""
+    """The strings among arguments, also inside lists and tuples: of equal ones always the same."""
     found: list[str] = []
     for value in values:
-        if isinstance(value, str):
-            found.append(value)
+        if type(value) is str:
+            found.append(sys.intern(value))
         elif isinstance(value, (list, tuple)):
             found += texts_in(value)
     return found

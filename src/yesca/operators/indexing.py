@@ -323,14 +323,13 @@ rows("positions(Tensor self, int count) -> Tensor", _positions, kind="gather", m
 def _nonzero(ops: Any, self: Any, as_tuple: bool) -> Any:
     if as_tuple:
         return ops.nonzero_tuple(self)
-    return ops.positions(self, int(ops.count_nonzero(self).item()))
+    return ops._found_positions(self)
 
 
 def _nonzero_tuple(ops: Any, self: Any) -> Any:
     if self.dim() == 0:
         self = ops.reshape(self, (1,))
-    made = ops.positions(self, int(ops.count_nonzero(self).item()))
-    return tuple(ops.unbind(made, 1))
+    return tuple(ops.unbind(ops._found_positions(self), 1))
 
 
 composite("nonzero(Tensor self, *, bool as_tuple=False) -> Tensor", _nonzero, out=True,
@@ -343,6 +342,10 @@ composite("argwhere(Tensor self) -> Tensor", lambda ops, self: ops.nonzero(self)
 def _masked_select(ops: Any, self: Any, mask: Any) -> Any:
     if mask.dtype is not bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
+    if self.shape == mask.shape and self.dim():
+        made = ops._masked(self, mask)
+        if made is not None:
+            return made
     shape = algebra.broadcast_shapes(tuple(self.shape), tuple(mask.shape))
     flat = ops.nonzero(ops.reshape(ops.expand(mask, shape), (-1,)))
     source = self if tuple(self.shape) == shape else ops.expand(self, shape)

@@ -34,12 +34,14 @@ unit = Unit("fastdata")
 #: Objects, addresses and offsets, entered by `dispatch.bridges`: twins and names first, then what
 #: is known of NumPy, then its dtypes and ours by our dtypes' codes.
 things = unit.global_("things", 512)
-TENSOR, AS_TENSOR, FROM_NUMPY, TO_NUMPY, FIND_SPEC, NAME_DTYPE, NAME_GRAD = range(0, 56, 8)
+TENSOR, AS_TENSOR, FROM_NUMPY, TO_NUMPY, FIND_SPEC, NAME_DTYPE, NAME_GRAD, FIND_COLUMNS = range(
+    0, 64, 8)
 ARRAY_TYPE, MAKE_ARRAY, SET_BASE = 64, 72, 80
 A_DATA, A_RANK, A_SIZES, A_STRIDES, A_KIND, A_FLAGS = range(96, 144, 8)
 KINDS, DTYPES, CODES = 160, 320, 20
-#: Specs of contiguous tensors that were found lately.
+#: Specs that were found lately: of contiguous tensors, and of matrices that lie column by column.
 specs = unit.global_("specs", 512 * 8)
+columns = unit.global_("columns", 512 * 8)
 
 _MOST_RANK = 16
 _MOST_BYTES = 1 << 16  # that are copied here: longer work gives the GIL up
@@ -79,14 +81,20 @@ def suits(spec: obj, dtype: obj, rank: i64, sizes: ptr) -> bool_:
     return True
 
 
-@unit.function
+@unit.function(inline=True)
 def spec_for(dtype: obj, rank: i64, sizes: ptr) -> obj:
     """The spec of a contiguous tensor on the CPU, borrowed; NULL with an error set."""
+    return spec_from(specs, known(FIND_SPEC), dtype, rank, sizes)
+
+
+@unit.function
+def spec_from(lately: ptr, find: obj, dtype: obj, rank: i64, sizes: ptr) -> obj:
+    """The spec that `find` gives for a dtype and a shape, borrowed; NULL with an error set."""
     code = i64(dtype) >> 4
     for d in range(rank):
         code = code * 31 + load_i64(sizes, d * 8)
     place = ((code ^ (code >> 9)) & 511) * 8
-    found = load_obj(specs, place)
+    found = load_obj(lately, place)
     if found is not None and suits(found, dtype, rank, sizes):
         return found
     shape = tuple_new(rank)
@@ -97,12 +105,12 @@ def spec_for(dtype: obj, rank: i64, sizes: ptr) -> obj:
     arguments = stack(16)
     store_ptr(arguments, 0, dtype)
     store_ptr(arguments, 8, shape)
-    made = vectorcall(known(FIND_SPEC), arguments, i64(2), None)
+    made = vectorcall(find, arguments, i64(2), None)
     decref(shape)
     if made is None:
         return None
-    before = load_obj(specs, place)
-    store_obj(specs, place, made)
+    before = load_obj(lately, place)
+    store_obj(lately, place, made)
     if before is not None:
         decref(before)
     return made

@@ -16,10 +16,10 @@ gradient.
 from ...core.tensor_base import Extra, TensorBase, Version
 from ...targets.native import (
     Unit, bool_, external, external_data, f64, i64, load_f64, load_i64, load_obj, obj, ptr,
-    store_f64, store_i64, store_ptr, void,
+    stack, store_f64, store_i64, store_ptr, void,
 )  # fmt: skip
 from .. import layout
-from .objects import error_occurred, long_as, tuple_item, type_of
+from .objects import decref, error_occurred, incref, long_as, tuple_item, type_of
 
 unit = Unit("fastkey")
 
@@ -67,6 +67,7 @@ true_object = external_data("_Py_TrueStruct")
 false_object = external_data("_Py_FalseStruct")
 ellipsis_object = external_data("_Py_EllipsisObject")
 clear_error = external("PyErr_Clear", [])
+intern = external("PyUnicode_InternInPlace", [ptr])
 list_size = external("PyList_Size", [obj], i64)
 list_item = external("PyList_GetItem", [obj, i64], obj)
 
@@ -159,6 +160,18 @@ def encode_number(call: ptr, thing: obj, kind: obj) -> bool_:
 
 
 @unit.function
+def canonical(text: obj) -> obj:
+    """The one of all equal texts that stands for them in keys, borrowed; `learn` keeps it."""
+    cell = stack(8)
+    incref(text)
+    store_ptr(cell, 0, text)
+    intern(cell)
+    found = load_obj(cell)
+    decref(found)
+    return found
+
+
+@unit.function
 def encode_static(call: ptr, thing: obj, depth: i64) -> bool_:
     """A value that is part of the key."""
     if load_i64(call, LENGTH) > KEY_LIMIT:
@@ -178,10 +191,13 @@ def encode_static(call: ptr, thing: obj, depth: i64) -> bool_:
         return True
     if (thing == obj(none_object) or thing == obj(true_object) or thing == obj(false_object)
             or thing == obj(ellipsis_object) or kind == load_obj(state, DTYPE_TYPE)
-            or kind == obj(text_type) or kind == load_obj(state, DEVICE_TYPE)
-            or kind == load_obj(state, FORMAT_TYPE)):
+            or kind == load_obj(state, DEVICE_TYPE) or kind == load_obj(state, FORMAT_TYPE)):
         push(call, 6)
         push(call, i64(thing))
+        return True
+    if kind == obj(text_type):
+        push(call, 6)
+        push(call, i64(canonical(thing)))
         return True
     if depth > 2:
         return False  # a slice's bounds are numbers: a tensor's value would have to be read
