@@ -314,3 +314,51 @@ def test_equal_texts_are_one_in_keys():
         letters = [chr(97 + n + k) for k in range(3)]
         text = "{0}{1},{1}{2}->{2}{0}".format(*letters)
         assert same(yesca.einsum(text, a, b).contiguous(), (a @ b).t().contiguous())
+
+
+F = yesca.nn.functional
+TAPED = {
+    "a number to choose": lambda v: yesca.where(v > 4, v, 0.5),
+    "two numbers": lambda v: yesca.where(v > 4, v * 2, -3) + yesca.where(v > 2, 1.5, v),
+    "layer norm": lambda v: F.layer_norm(v, (4,), eps=1e-3) * v,
+    "convolution": lambda v: F.conv2d(v.reshape(1, 1, 3, 4), v[:2, :2].reshape(1, 1, 2, 2)),
+    "pool": lambda v: F.max_pool2d(v.reshape(1, 1, 3, 4), 2),
+    "cross entropy": lambda v: F.cross_entropy(v, yesca.tensor([0, 3, 1]), label_smoothing=0.1),
+    "huber": lambda v: F.huber_loss(v, v.detach() * 0.9, delta=0.4),
+    "interpolation": lambda v: F.interpolate(v.reshape(1, 3, 4), scale_factor=2.0),
+}
+
+
+@pytest.mark.parametrize("name", TAPED)
+def test_numbers_of_a_key_are_kept_by_the_tape(name):
+    found = []
+    for _ in range(4):
+        v = yesca.arange(12.0).reshape(3, 4).div(2).requires_grad_()
+        made = TAPED[name](v)
+        again, = yesca.autograd.grad(made.sum(), v, create_graph=True)
+        again.square().sum().backward() if again.requires_grad else None
+        found.append((made.detach(), again.detach(), v.grad))
+    assert all(same(a, b) for one in found[1:] for a, b in zip(found[0], one, strict=True)
+               if a is not None)
+
+
+@pytest.mark.skipif(fast.FAST is None, reason="needs the builtin path")
+def test_functions_without_methods_are_learnt():
+    v, target = yesca.arange(12.0).reshape(3, 4), yesca.tensor([0, 3, 1])
+    for wants in (False, True):
+        v = v.detach().requires_grad_(wants)
+        image, weight = v.reshape(1, 1, 3, 4), v[:2, :2].reshape(1, 1, 2, 2)
+        calls = (lambda: yesca.where(v > 2, v, 0.0), lambda: yesca.conv2d(image, weight),
+                 lambda: F.cross_entropy(v, target), lambda: F.mse_loss(v, v.detach()))
+        for call in calls:
+            call(), call()
+            before = fast.FAST.watched
+            call()
+            assert fast.FAST.watched == before
+
+
+def test_what_warns_goes_on_to_warn():
+    image, grid = yesca.ones(1, 1, 2, 2), yesca.zeros(1, 2, 2, 2)
+    for _ in range(3):
+        with pytest.warns(UserWarning, match="Default grid_sample"):
+            F.grid_sample(image, grid)

@@ -13,8 +13,13 @@ WRITTEN = ("<schema", "<derivative")
 OWN = (PACKAGE + os.sep, *WRITTEN)
 
 
+#: How many warnings there were: what has warned once may have to warn again.
+issued = [0]
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn in the name of the innermost line outside the package."""
+    issued[0] += 1
     level, frame = 2, sys._getframe(1)
     while frame.f_code.co_filename.startswith(OWN) and frame.f_back is not None:
         level, frame = level + 1, frame.f_back

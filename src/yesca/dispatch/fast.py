@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from threading import get_ident
 from typing import Any
 
-from ..base import settings
+from ..base import frames, settings
 from ..core.devices import CPU, Device
 from ..core.dtypes import DType
 from ..core.layouts import MemoryFormat
@@ -245,7 +245,7 @@ class _Fast:
             return one.twin(*args, **options)  # the text in the key is gone
         tensors = shortcuts.tensors_in(given if out is None else (out, *given))
         specs = [tensor._spec for tensor in tensors]
-        before, seen = STATE.seen, []  # type: ignore[var-annotated]
+        before, seen, warned = STATE.seen, [], frames.issued[0]  # type: ignore[var-annotated]
         STATE.seen = seen
         try:
             made = self._in_python(one.twin, args, options)
@@ -253,6 +253,8 @@ class _Fast:
             STATE.seen = before
         if before is not None:
             before.append(None)
+        if frames.issued[0] != warned:
+            return made  # no plan would say it again
         found = shortcuts.find(seen, made, tensors, specs, words[1], one.fixed, self.runner)
         if one.fixed and len({id(tensor) for tensor in tensors}) < len(tensors):
             found = None  # which of two equal ones the plan took where, cannot be told
@@ -315,7 +317,8 @@ class _Fast:
                  id(plan), plan.checks, len(saved), len(plan.writes),
                  0 if found.several is None else id(found.several),
                  int(bool(found.scalars) or plan.record.kind == "random"),
-                 found.pick, int(plan.record.meets == "none")]
+                 found.pick, int(plan.record.meets == "none"),
+                 id(found.scalars) if found.scalars else 0]
         words += [plan.operand_spec(k).dtype.itemsize for k in range(plan.operands)]
         plan.native = sizes = [spec.nbytes for spec in plan.results]  # new results refer to them
         for k, (spec, size) in enumerate(zip(plan.results, sizes, strict=True)):

@@ -171,8 +171,7 @@ def _describe(made: Callable[..., Any], found: Record, name: str) -> Callable[..
 
 def _builtin(found: Record, twin: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The builtin of machine code in front of a Python function, where there is one."""
-    if fast.FAST is None or len(found.modes) >= fast.PARAMETERS or (
-            found.composite is not None and not found.method and "L" not in found.modes):
+    if fast.FAST is None or len(found.modes) >= fast.PARAMETERS:
         return twin
     return fast.FAST.function(found, twin, name)
 

@@ -71,8 +71,6 @@ def find(seen: list[Run | None], made: Any, tensors: list[Any], specs: list[Any]
             return None
     if several is NotImplemented or not _on_tape(plan, run.made, mask):
         return None
-    if fixed and taped and run.scalars:  # the tape would have to keep them
-        return None
     return Shortcut(plan, _kind(plan, kinds), run.scalars if fixed else (), several, pick)
 
 

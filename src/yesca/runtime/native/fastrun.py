@@ -5,7 +5,9 @@ A plan block (written by `dispatch.fast`) is 8-byte words; sections follow each 
     kind, operands, results, temporaries, launches, differentiable, view offset (of one view),
     Plan object, words of the error cell, saved values, other operands written, the class of several
     results (0: tuple), whether it cannot be recorded (its numbers are written into the launches, or
-    it draws), the one of several results that is given (-1: all), then item sizes of the operands |
+    it draws), the one of several results that is given (-1: all), whether its operands must lie
+    apart, the numbers that its key fixes as a tuple (NULL: they come with each call), then item
+    sizes of the operands |
     results: spec, bytes, bytes as an object, carries a gradient |
     temporaries: bytes | saved: is a result, number | operands written |
     launches: address, total, grain, words, pointers, numbers, then the words, the pointers
@@ -32,7 +34,7 @@ from .pool import dispatch
 unit = Unit("fastrun")
 
 COMPUTE, VIEW, INPLACE, VIEWS, TWIN, OUT = range(6)
-HEADER = 15
+HEADER = 16
 FIXED, PICK, APART = 96, 104, 112
 PLACES, WORDS = 144, 512
 

@@ -13,6 +13,8 @@ from .objects import call_one, decref, incref, long_as, long_from, tuple_new, tu
 
 unit = Unit("fasttape")
 
+FIXED_NUMBERS = 120  # in a plan block
+
 
 @unit.function
 def kept(thing: obj) -> obj:
@@ -64,7 +66,7 @@ def record(call: ptr, plan: ptr, keep: ptr, saved: i64, made: ptr, specs: ptr,
         if one is None:
             return False
         tuple_set(values, s, one)
-    store_obj(node, N_SCALARS, scalars(call))
+    store_obj(node, N_SCALARS, scalars(call, load_obj(plan, FIXED_NUMBERS)))
     put(node, N_PLAN, load_obj(plan, 56))
     store_obj(node, N_EDGES, edges)
     store_obj(node, N_PORTS, ports)
@@ -90,8 +92,11 @@ def record(call: ptr, plan: ptr, keep: ptr, saved: i64, made: ptr, specs: ptr,
 
 
 @unit.function
-def scalars(call: ptr) -> obj:
-    """The run-time numbers as a tuple."""
+def scalars(call: ptr, fixed: obj) -> obj:
+    """The run-time numbers as a tuple; those that the key fixes, if it does."""
+    if fixed is not None:
+        incref(fixed)
+        return fixed
     used = load_i64(call, k.NUMBERS_USED)
     if used == 0:
         nothing = shared(EMPTY)
