@@ -24,11 +24,12 @@ from ..dispatch.state import STATE
 from ..runtime import memory
 from ..runtime.plan import Plan
 from ..runtime.recording import BRANCH, CALLS, CHECKED, NODE, NUMBER_MASK
-from . import breaks, tape
+from . import breaks, checks, tape
 from .program import Program
 from .tape import Tape
 from .trie import Function, Node, Trie
 
+RECOUNTS = 8  # of what is held: the garbage collector may run while a program is made
 replays = 0  # native replay calls in this process (for tests and reports)
 
 
@@ -119,10 +120,12 @@ class Recorder:
     def checked(self) -> None:
         """The call recorded last checks values: its error belongs to this line of the program."""
         header = self.tape.header
+        node = self.trie.at(header[NODE])
+        if checks.passes(node.entry, node.written, self.tape):
+            return
         if breaks.wanted():
-            entry = self.trie.at(header[NODE]).entry
-            assert entry is not None
-            breaks.note("check", entry.plan.record.name, header[CALLS])
+            assert node.entry is not None
+            breaks.note("check", node.entry.plan.record.name, header[CALLS])
         self.flush()
 
     # ---- running -----------------------------------------------------------------------------
@@ -184,9 +187,12 @@ class Recorder:
             return self._run(self.trie.program(node, self._live(node, storages)), storages)
         program = node.latest
         state = 1 if program is None else finish(self.tape.address, program.frame_address)
-        while state == 1:  # again where the garbage collector ran while a program was made
+        for _ in range(RECOUNTS):
+            if state != 1:
+                break
             program = self.trie.program(node, self._live(node, storages))
             state = finish(self.tape.address, program.frame_address)
+        assert state != 1, "a program that was made for what is held does not know it"
         if state != 2:
             return None
         assert program is not None

@@ -28,7 +28,7 @@ class Node:
     """
 
     __slots__ = ("parent", "children", "entry", "sizes", "numbers", "values", "block", "address",
-                 "programs", "new", "after", "latest")
+                 "programs", "new", "after", "latest", "written")
 
     def __init__(self, parent: Node | None, key: bytes, entry: Entry | None,
                  sizes: dict[int, int], numbers: int, values: int) -> None:
@@ -44,6 +44,9 @@ class Node:
         self.programs: dict[tuple[int, ...], Program] = {}
         self.latest: Program | None = None  # the one that ran last: the likeliest to run next
         self.after: Node | None = None  # where recording goes on after a break here
+        self.written: frozenset[int] = frozenset()  # earlier storages that calls write up to here
+        if parent is not None and entry is not None:
+            self.written = parent.written.union(n for n in entry.written() if n not in sizes)
         self.new: tuple[int, ...] = (*parent.new, *sizes) if parent is not None else ()
 
     def path(self) -> list[Node]:
