@@ -14,10 +14,11 @@ from typing import Any
 
 from ..loops.nests import Place
 from ..runtime.plan import Plan
+from .again import computed_again
+from .arena import ALIGNMENT, last_uses, placed
 from .groups import grouped
 from .steps import CELLS, Step, of_launch
 
-ALIGNMENT = 64  # of a place in the arena: a cache line, as the allocator's blocks
 ARENA = 0  # its place among the bases
 
 
@@ -95,28 +96,6 @@ def needed(entries: Sequence[Entry], live: Iterable[int], earlier: Iterable[int]
     return kept
 
 
-class _Arena:
-    """Places for blocks that live from one entry to another."""
-
-    def __init__(self, start: int) -> None:
-        self.taken: list[tuple[int, int, int]] = []  # offset, end, last entry
-        self.size = self.start = start
-
-    def place(self, nbytes: int, first: int, last: int) -> int:
-        """The lowest free place for a block; entries come in order."""
-        self.taken = [block for block in self.taken if block[2] >= first]
-        self.taken.sort()
-        offset = self.start
-        for begin, end, _ in self.taken:
-            if offset + nbytes <= begin:
-                break
-            offset = max(offset, end)
-        end = offset + -(-nbytes // ALIGNMENT) * ALIGNMENT
-        self.taken.append((offset, end, last))
-        self.size = max(self.size, end)
-        return offset
-
-
 class _Builder:
     """Writes one program."""
 
@@ -128,14 +107,15 @@ class _Builder:
         self.temporaries = 0
         made = [step for entry in entries for step in self._steps(entry)]
         earlier = {m for step in made for m in step.touched() if m >= 0 and m not in sizes}
-        self.steps = grouped(made, self.live | earlier)
+        kept = self.live | earlier
+        self.steps = computed_again(grouped(made, kept), self.sizes, kept)
         longest = max((len(step.words) for step in self.steps), default=0)
         self.cells_at = 8 * longest
         self.bases_at = self.cells_at + 8 * self.checks
         self.earlier: dict[int, int] = {}
         self.outputs: dict[int, int] = {}
         self.offsets: dict[int, int] = {}
-        self.arena = _Arena(0)
+        self.arena = 0  # bytes
 
     # ---- entries to steps --------------------------------------------------------------------
 
@@ -160,26 +140,22 @@ class _Builder:
 
     def build(self, count: int) -> Program:
         """The program; `count`: storages of the recording."""
-        last = {m: k for k, step in enumerate(self.steps) for m in step.touched()}
-        self._assign_bases(last)
+        self._assign_bases(last_uses(self.steps))
         head = self.bases_at + 8 * (1 + len(self.earlier) + len(self.outputs))
-        self.arena = _Arena(-(-head // ALIGNMENT) * ALIGNMENT)
-        words: list[int] = []
-        for k, step in enumerate(self.steps):
-            for m in sorted(step.touched()):
-                if m in self.sizes and m not in self.live and m not in self.offsets:
-                    self.offsets[m] = self.arena.place(self.sizes[m], k, last[m])
-            words += self._launch(step)
+        temporary = {m: nbytes for m, nbytes in self.sizes.items() if m not in self.live}
+        self.offsets, self.arena = placed(
+            self.steps, temporary, -(-head // ALIGNMENT) * ALIGNMENT)
+        words = [word for step in self.steps for word in self._launch(step)]
         slow = any(step.total > step.grain for step in self.steps)
         block = (ctypes.c_int64 * (len(words) + 1))(len(self.steps), *words)
         bases = tuple((place, n) for n, place in self.earlier.items())
         return Program(
             block, self._frame(count, slow, ctypes.addressof(block)), bases,
             tuple((place, n, self.sizes[n]) for n, place in self.outputs.items()),
-            self.arena.size, tuple(self.steps), slow, tuple(self.cells), self.cells_at)
+            self.arena, tuple(self.steps), slow, tuple(self.cells), self.cells_at)
 
     def _frame(self, count: int, slow: bool, table: int) -> Any:
-        words = [count, self.arena.size, self.cells_at, self.bases_at, self.checks, int(slow),
+        words = [count, self.arena, self.cells_at, self.bases_at, self.checks, int(slow),
                  table]
         for n in range(count):
             if n not in self.sizes:

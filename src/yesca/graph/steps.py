@@ -6,7 +6,7 @@ CELLS are the words in which launches report errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -146,9 +146,4 @@ def symbol_name(name: str) -> str:
     return "_".join(dict.fromkeys(name.split("+")))[:60]
 
 
-def memories(steps: Iterable[Step]) -> dict[int, int]:
-    """The last step that touches each memory."""
-    return {m: k for k, step in enumerate(steps) for m in step.touched()}
-
-
-__all__ = ["CELLS", "Given", "Step", "layout", "memories", "of_launch", "of_nest"]
+__all__ = ["CELLS", "Given", "Step", "layout", "of_launch", "of_nest"]

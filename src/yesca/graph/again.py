@@ -1,0 +1,127 @@
+"""Values computed again instead of kept: where memory is scarcest, for values that are cheap.
+
+At the step where most bytes are alive, a value that waits for a far reader is dropped if all that
+it is made of, without a fold, is there when the reader comes: it is made anew for the reader. What
+the same launch has stored besides (the mean and the deviation of a row, say) need not be made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ..loops.ir import Expr, Stage, Store, load, rewrite, walk
+from ..loops.nests import Nest, pruned
+from . import steps
+from .arena import last_uses
+from .steps import Step
+
+LEAST_SHARE = 128  # a value is worth it from this part of the peak on
+LEAST_BYTES = 1 << 20
+MOST_NODES = 64  # of the expressions that make it
+ROUNDS = 64
+
+
+def computed_again(given: list[Step], sizes: dict[int, int], kept: frozenset[int]) -> list[Step]:
+    """The steps with less alive at their peak; new memories enter `sizes`.
+
+    kept: memories that are read afterwards
+    """
+    made = list(given)
+    for _ in range(ROUNDS):
+        found = _best(made, sizes, kept)
+        if found is None:
+            break
+        memory, nest, at = found
+        other = min(sizes) - 1
+        sizes[other] = sizes[memory]
+        again = _renamed(steps.of_nest(nest), memory, other)
+        made = [*made[:at], again, *(_renamed(step, memory, other) for step in made[at:])]
+    return made
+
+
+def _best(given: list[Step], sizes: dict[int, int], kept: frozenset[int]
+          ) -> tuple[int, Nest, int] | None:
+    """The largest value to make again: its memory, the nest that makes it, before which step."""
+    last = last_uses(given)
+    first = {m: k for k in range(len(given) - 1, -1, -1) for m in given[k].touched()}
+    temporary = [m for m in first if m in sizes and m not in kept]
+    peak, size = _peak(temporary, first, last, sizes, len(given))
+    for memory in sorted(temporary, key=lambda m: -sizes[m]):
+        if sizes[memory] < max(LEAST_BYTES, size // LEAST_SHARE):
+            return None
+        if not first[memory] < peak < last[memory] or memory in given[peak].touched():
+            continue
+        at = next(k for k in range(peak, len(given)) if memory in given[k].touched())
+        there = {m for m in last if last[m] >= at or m not in sizes or m in kept}
+        nest = _maker(given, memory, first[memory], there)
+        if nest is not None and not any(
+                step.writes & nest.memories()[0] for step in given[first[memory] + 1:at]):
+            return memory, nest, at
+    return None
+
+
+def _peak(temporary: Iterable[int], first: dict[int, int], last: dict[int, int],
+          sizes: dict[int, int], count: int) -> tuple[int, int]:
+    """The step at which most bytes are alive, and how many."""
+    change = [0] * (count + 1)
+    for m in temporary:
+        change[first[m]] += sizes[m]
+        change[last[m] + 1] -= sizes[m]
+    alive = best = at = 0
+    for k in range(count):
+        alive += change[k]
+        if alive > best:
+            best, at = alive, k
+    return at, best
+
+
+def _maker(given: list[Step], memory: int, first: int, there: set[int]) -> Nest | None:
+    """What makes a memory as a whole, by itself, from memory that is there."""
+    nest = given[first].nest
+    if nest is None or any(memory in s.writes for s in given[first + 1:]):
+        return None
+    stores = [s for s in nest.stage.stores if nest.operands[s.buffer].place.memory == memory]
+    if len(stores) != 1 or stores[0].guard is not None or stores[0].offset is not None:
+        return None
+    alone = _from_results(nest, stores[0], there)
+    reads, writes = alone.memories()
+    nodes = list(walk(*alone.stage.roots()))
+    cheap = len(nodes) <= MOST_NODES and not any(n.op in ("fold", "scan") for n in nodes)
+    return alone if cheap and reads <= there - writes else None
+
+
+def _from_results(nest: Nest, wanted: Store, there: set[int]) -> Nest:
+    """The nest with one store, whose value reads what the others have stored."""
+    buffers, operands = list(nest.stage.buffers), list(nest.operands)
+    loads: dict[Expr, Expr] = {}
+    for store in nest.stage.stores:
+        kept = nest.operands[store.buffer].place.memory in there
+        if store is not wanted and kept and store.guard is None and store.offset is None \
+                and store.value.op != "const":
+            loads[store.value] = load(len(buffers), buffers[store.buffer].dtype)
+            buffers.append(replace(buffers[store.buffer], output=False))
+            operands.append(nest.operands[store.buffer])
+    value, = rewrite((wanted.value,), lambda node, _: loads.get(node))
+    stage = Stage(nest.stage.kind, tuple(buffers), nest.stage.arguments,
+                  (Store(wanted.buffer, value),))
+    return pruned(replace(nest, stage=stage, operands=tuple(operands)), stage.stores)
+
+
+def _renamed(step: Step, memory: int, other: int) -> Step:
+    """The step with one memory in place of another."""
+    if memory not in step.touched():
+        return step
+
+    def change(found: frozenset[int]) -> frozenset[int]:
+        return found - {memory} | {other} if memory in found else found
+
+    pointers = tuple((word, replace(p, memory=other) if p.memory == memory else p)
+                     for word, p in step.pointers)
+    nest = step.nest
+    if nest is not None:
+        nest = replace(nest, operands=tuple(
+            replace(o, place=replace(o.place, memory=other)) if o.place.memory == memory else o
+            for o in nest.operands))
+    return replace(step, pointers=pointers, reads=change(step.reads), writes=change(step.writes),
+                   nest=nest)
