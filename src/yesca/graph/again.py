@@ -1,7 +1,7 @@
 """Values computed again instead of kept: where memory is scarcest, for values that are cheap.
 
 At the step where most bytes are alive, a value that waits for a far reader is dropped if all that
-it is made of, without a fold, is there when the reader comes: it is made anew for the reader. What
+it is made of is there when the reader comes, and little to do: it is made anew for the reader. What
 the same launch has stored besides (the mean and the deviation of a row, say) need not be made.
 """
 
@@ -12,13 +12,13 @@ from dataclasses import replace
 
 from ..loops.ir import Expr, Stage, Store, load, rewrite, walk
 from ..loops.nests import Nest, pruned
-from . import steps
+from . import groups, steps
 from .arena import last_uses
 from .steps import Step
 
 LEAST_SHARE = 128  # a value is worth it from this part of the peak on
 LEAST_BYTES = 1 << 20
-MOST_NODES = 64  # of the expressions that make it
+MOST_NODES, MOST_FOLDS = 64, 2  # of the expressions that make it
 ROUNDS = 64
 
 
@@ -87,8 +87,10 @@ def _maker(given: list[Step], memory: int, first: int, there: set[int]) -> Nest 
     alone = _from_results(nest, stores[0], there)
     reads, writes = alone.memories()
     nodes = list(walk(*alone.stage.roots()))
-    cheap = len(nodes) <= MOST_NODES and not any(n.op in ("fold", "scan") for n in nodes)
-    return alone if cheap and reads <= there - writes else None
+    folds = sum(n.op == "fold" for n in nodes)
+    if len(nodes) > MOST_NODES or folds > MOST_FOLDS or not reads <= there - writes:
+        return None
+    return None if folds and not groups.same_order(nest, alone) else alone
 
 
 def _from_results(nest: Nest, wanted: Store, there: set[int]) -> Nest:

@@ -119,13 +119,16 @@ def _pays(a: Nest, b: Nest, joined: Nest) -> bool:
     """Whether folds keep their order, no loop gets worse, and threads have enough to do."""
     if not joined.rows:
         return True
+    if not all(same_order(n, joined) for n in (a, b) if n.rows):
+        return False
     over = steps.layout(joined)
-    columns = over.variant.columns
-    for n in (a, b):
-        if n.rows and (steps.layout(n).variant.columns != columns
-                       or not columns and _straight(n) != _straight(joined)):
-            return False
     return a.rows and b.rows or joined.total <= SMALL or over.total >= PIECES * over.grain
+
+
+def same_order(a: Nest, b: Nest) -> bool:
+    """Whether folds of two rows nests take values in the same order."""
+    columns = steps.layout(a).variant.columns
+    return steps.layout(b).variant.columns == columns and (columns or _straight(a) == _straight(b))
 
 
 def _straight(nest: Nest) -> bool:
