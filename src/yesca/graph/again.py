@@ -14,7 +14,7 @@ from ..loops.ir import Expr, Stage, Store, load, rewrite, walk
 from ..loops.nests import Nest, pruned
 from . import groups, steps
 from .arena import last_uses
-from .steps import Step
+from .steps import CELLS, Step
 
 LEAST_SHARE = 128  # a value is worth it from this part of the peak on
 LEAST_BYTES = 1 << 20
@@ -33,7 +33,7 @@ def computed_again(given: list[Step], sizes: dict[int, int], kept: frozenset[int
         if found is None:
             break
         memory, nest, at = found
-        other = min(sizes) - 1
+        other = min(CELLS, *sizes) - 1
         sizes[other] = sizes[memory]
         again = _renamed(steps.of_nest(nest), memory, other)
         made = [*made[:at], again, *(_renamed(step, memory, other) for step in made[at:])]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ..loops.ir import Buffer, Expr, Stage, walk
-from ..loops.nests import Nest, apart, elsewhere, renumbered
+from ..loops.nests import Nest, apart, elsewhere, pruned, renumbered
 from .align import alignments
 
 MOST_BUFFERS, MOST_NODES = 24, 400  # of a stage: more would not stay in registers
@@ -61,8 +61,9 @@ def _joined(a: Nest, b: Nest) -> Nest | None:
                  tuple(dtype for _, dtype in numbers), stores)
     if len(made.buffers) > MOST_BUFFERS or sum(1 for _ in walk(*made.roots())) > MOST_NODES:
         return None
-    return Nest(made, a.sizes, (*a.operands, *(b.operands[k] for k in kept)),
-                tuple(number for number, _ in numbers), f"{a.name}+{b.name}")
+    joined = Nest(made, a.sizes, (*a.operands, *(b.operands[k] for k in kept)),
+                  tuple(number for number, _ in numbers), f"{a.name}+{b.name}")
+    return pruned(joined, stores) if dropped else joined
 
 
 def _buffers(nest: Nest, kind: str) -> list[Buffer]:
