@@ -76,3 +76,19 @@ def test_gradients(function):
 def test_errors(call, message):
     with pytest.raises(RuntimeError, match=message):
         call()
+
+
+@pytest.mark.parametrize("name,dim,strides", [
+    ("fft", 1, (3, 1, 6)), ("rfft", 0, (1, 2, 6)), ("ifft", 2, (4, 8, 1)),
+    ("fftn", (0, 1), (1, 2, 6)), ("irfftn", (2, 1), (16, 1, 4)), ("rfftn", (0, 2, 1), (2, 1, 4)),
+])  # fmt: skip
+def test_results_keep_the_order_of_dimensions(name, dim, strides):
+    x = torch.arange(24.0).reshape(4, 3, 2).permute(2, 1, 0)  # strides (1, 2, 6)
+    result = getattr(fft, name)(x, dim=dim)
+    assert result.stride() == strides
+    assert torch.allclose(result, getattr(fft, name)(x.contiguous(), dim=dim))
+
+
+def test_nothing_to_shift():
+    with pytest.raises(RuntimeError, match="`shifts` required"):
+        fft.fftshift(torch.tensor(1.0))

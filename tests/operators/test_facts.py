@@ -19,6 +19,11 @@ OTHER_PLACES = {
     **dict.fromkeys(("diagonal_scatter", "select_scatter", "slice_scatter"), ("offset",)),
     # PyTorch gives a clone of an empty input, of the input's shape.
     "pixel_unshuffle": ("empty",),
+    # The library that PyTorch calls refuses batches without an element.
+    **{f"fft_{inverse}{kind}fft{rank}": ("empty",) for inverse in ("", "i")
+       for kind in ("", "h", "r") for rank in ("", "2")},
+    # As above; and real operands become complex ones before they are transformed.
+    **dict.fromkeys(("fft_fft", "fft_ifft"), ("empty", "expanded")),
     # PyTorch takes another way for empty operands, which does not look at the mask either.
     "scaled_dot_product_attention": ("empty",),
 }

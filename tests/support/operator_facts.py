@@ -3,6 +3,7 @@
 import warnings
 import weakref
 
+import linalg_samples
 import operator_cases
 
 CODES = {"bool": "b", "uint8": "u", "int32": "i", "int64": "l", "float16": "h",
@@ -21,8 +22,25 @@ def public(package, name):
     """The package's function or method of a record's name, or None."""
     if any(part in name for part in OTHERS) or "_" in (name[0], name[-1]):
         return None
+    for part in ("linalg", "fft"):
+        if name.startswith(f"{part}_"):
+            return getattr(getattr(package, part), name.removeprefix(f"{part}_"), None)
     homes = (package, package.Tensor, package.nn.functional, package.special, package.linalg)
     return next((getattr(home, name) for home in homes if hasattr(home, name)), None)
+
+
+def recordable(one):
+    """Whether there are cases to record an operator with."""
+    return operator_cases.generated(one) or one.name in linalg_samples.CASES
+
+
+def cases(one, package, dtype="float32", layout="contiguous", small=False):
+    """The cases of the generated tests, or those of torch.linalg."""
+    samples = linalg_samples.CASES.get(one.name)
+    if samples is None:
+        return operator_cases.cases(one, package, dtype, layout, small)
+    seed = sum(map(ord, one.name))
+    return samples(operator_cases.Maker(package, dtype, layout, seed=seed))
 
 
 def attempt(one, function, case):
@@ -54,7 +72,7 @@ def dtypes(package, one, function, device="cpu"):
     tensors = [p for p in one.schema.parameters if p.is_tensor and not p.optional]
     found = {}
     for name in DTYPES:
-        case = operator_cases.cases(one, package, name)[0]
+        case = cases(one, package, name)[0]
         found[CODES[name]] = code(package, attempt(one, function, place(case)))
         if len(tensors) != 2:
             continue
@@ -98,11 +116,11 @@ def stride_cases(one, package, layout):
         return _image_cases(one, package)
     if layout == "scalars":
         return [operator_cases.map_tensors(package, case, _first_of) for case in
-                operator_cases.cases(one, package) or []]
+                cases(one, package) or []]
     if layout == "empty":
         return [operator_cases.map_tensors(package, case, lambda t: t[:0] if t.dim() else t)
-                for case in operator_cases.cases(one, package) or []]
-    return operator_cases.cases(one, package, layout=layout) or []
+                for case in cases(one, package) or []]
+    return cases(one, package, layout=layout) or []
 
 
 def _first_of(tensor):
@@ -119,7 +137,7 @@ def _image_cases(one, package):
         names = [p.name for p in one.schema.parameters]
         more = [(), (1,), (-1, True)] if "dim" in names else [()]
         return [(make(2, 3, 4, 5), *rest) for rest in more]
-    found = operator_cases.cases(one, package, layout="channels_last") or []
+    found = cases(one, package, layout="channels_last") or []
     return [case for case in found if any(
         t.dim() in (4, 5) for t in operator_cases.tensors_in(package, case))]
 
@@ -153,7 +171,7 @@ class Kept:
 def kept_bytes(package, one, function):
     """Per case, how many bytes of storages the results' tape keeps alive."""
     found = []
-    for case in operator_cases.cases(one, package, "float64", small=True) or []:
+    for case in cases(one, package, "float64", small=True) or []:
         case = operator_cases.map_tensors(package, case, lambda t: _inner(package, t))
         alive = weakref.WeakSet()
 
@@ -174,14 +192,14 @@ def saved(package, one, function):
     """Per case, what may not change between forward and backward: "a0" is the first tensor of
     the arguments, "r0" the first result."""
     found = []
-    for index in range(len(operator_cases.cases(one, package, "float64", small=True) or [])):
+    for index in range(len(cases(one, package, "float64", small=True) or [])):
         found.append(" ".join(_kept(package, one, function, index)))
     return found if any(found) else []
 
 
 def _kept(package, one, function, index):
     def run(change):
-        case = operator_cases.cases(one, package, "float64", small=True)[index]
+        case = cases(one, package, "float64", small=True)[index]
         case = operator_cases.map_tensors(package, case, lambda t: _inner(package, t))
         results = operator_cases.tensors_in(package, operator_cases.call(one, function, case))
         places = {f"a{k}": t for k, t in enumerate(operator_cases.tensors_in(package, case))}

@@ -34,9 +34,26 @@ def _scale(sizes: list[int], mode: str) -> float:
     return 1 / count if mode == "all" else 1 / math.sqrt(count)
 
 
+def _laid(shape: Any, strides: Any, dims: Any, last: bool = False) -> tuple[int, ...]:
+    """Strides of a result, where PyTorch's library has them: dimensions that are not transformed
+    outside, others inside, each kind in the order in which the operand has them; `last`: the last
+    of the transformed ones stays innermost."""
+    def outer_first(which: Any) -> list[int]:
+        return sorted(which, key=lambda d: -strides[d])
+
+    order = outer_first(d for d in range(len(shape)) if d not in dims)
+    order += [*outer_first(dims[:-1]), dims[-1]] if last else outer_first(dims)
+    made, step = [0] * len(shape), 1
+    for d in reversed(order):
+        made[d] = step
+        step *= max(shape[d], 1)
+    return tuple(made)
+
+
 def _c2c(p: Any, self: Any, dims: Any, mode: str, forward: bool) -> None:
     shape = tuple(self.spec.shape)
-    out = p.result(spec(self.spec.dtype, shape, None, p.device))
+    strides = _laid(shape, self.spec.strides, dims)
+    out = p.result(spec(self.spec.dtype, shape, strides, p.device))
     p.host("complex_transform", [self, out], dims=tuple(dims), forward=bool(forward),
            scale=_scale([shape[d] for d in dims], mode))
 
@@ -51,7 +68,8 @@ def _r2c(p: Any, self: Any, dims: Any, mode: str) -> None:
     shape = list(self.spec.shape)
     scale = _scale([shape[d] for d in dims], mode)
     shape[dims[-1]] = shape[dims[-1]] // 2 + 1
-    out = p.result(spec(_COMPLEX[self.spec.dtype], tuple(shape), None, p.device))
+    strides = _laid(shape, self.spec.strides, dims, True)
+    out = p.result(spec(_COMPLEX[self.spec.dtype], tuple(shape), strides, p.device))
     p.host("real_transform", [self, out], dims=tuple(dims), scale=scale)
 
 
@@ -71,8 +89,12 @@ library("fft_r2c(Tensor self, int[] dims, str mode) -> Tensor", _r2c,
 
 def _c2r(p: Any, self: Any, dims: Any, mode: str, last_size: int) -> None:
     shape = list(self.spec.shape)
+    strides: Any = self.spec.strides
+    if len(dims) > 1:  # first all but the last
+        strides = _laid(shape, strides, dims[:-1])
     shape[dims[-1]] = last_size
-    out = p.result(spec(_REAL[self.spec.dtype], tuple(shape), None, p.device))
+    strides = _laid(shape, strides, dims[-1:])
+    out = p.result(spec(_REAL[self.spec.dtype], tuple(shape), strides, p.device))
     p.host("half_transform", [self, out], dims=tuple(dims),
            scale=_scale([shape[d] for d in dims], mode))
 
@@ -241,8 +263,6 @@ def _shift(inverse: bool) -> Any:
     def body(ops: Any, x: Any, dim: Any) -> Any:
         dims = range(x.dim()) if dim is None else (dim,) if isinstance(dim, int) else dim
         dims = tuple(wrap_dim(d, x.dim()) for d in dims)
-        if not dims:
-            return ops.clone(x)
         steps = tuple((x.shape[d] + 1) // 2 if inverse else x.shape[d] // 2 for d in dims)
         return ops.roll(x, steps, dims)
     return body

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import FLOATING, SCALAR_NAMES, bfloat16, bool_, float16, float32, int64
+from ..core.dtypes import FLOATING, SCALAR_NAMES, bfloat16, float16, float32, int64
 from ..core.spec import spec
 from ..core.views import broadcast_shapes, expand_strides, wrap_dim
 from ..loops.ir import cast
@@ -104,7 +104,7 @@ composite("logdet(Tensor self) -> Tensor", _logdet,
 
 def _instead(ops: Any, x: Any, value: Any) -> Any:
     """`value`, on the tape as something made of x, whose derivative is 0."""
-    return ops.where(ops.ones_like(x, dtype=bool_), value, x)
+    return ops.copy_(ops.clone(x), value)
 
 
 def _matrix_power(ops: Any, A: Any, n: int) -> Any:

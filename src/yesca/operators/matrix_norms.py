@@ -131,9 +131,9 @@ def _cond(ops: Any, A: Any, p: Any) -> Any:
     known = ("fro", "nuc") if isinstance(p, str) else (1, -1, *_INFINITE)
     if p not in known:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
-    check_square("linalg.cond", Seen(A))
     if not A.numel():
         return ops.zeros(tuple(A.shape[:-2]), dtype=A.dtype, device=A.device)
+    check_square("linalg.cond", Seen(A))
     inverse, info = ops.linalg_inv_parts(A)
     made = ops.mul(ops.linalg_matrix_norm(A, p), ops.linalg_matrix_norm(inverse, p))
     return ops.where(ops.ne(info, 0), math.inf, made)

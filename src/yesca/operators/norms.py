@@ -23,6 +23,8 @@ _two = reduction("norm2(Tensor self, any? dim=None, bool keepdim=False) -> Tenso
 
 def _power(p: Any, self: Any, ord: float, dim: Any, keepdim: bool) -> None:
     dims = reduced_dims(dim, self.spec.ndim) if self.spec.ndim else ()
+    if not self.spec.ndim:
+        reduced_dims(dim, 1)  # one without dimensions admits 0 and -1
     shape = reduced_shape(tuple(self.spec.shape), dims, keepdim)
     wide = compute_dtype(self.spec.dtype)
 
@@ -57,13 +59,34 @@ def vector_norm(ops: Any, self: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
         return ops.norm2(self, dim, keepdim)
     if ord not in (0, 1, float("inf"), float("-inf")):
         return ops.norm_power(self, float(ord), dim, keepdim)
-    size = ops.abs(self)
     if ord == 1:
-        return ops.sum(size, dim, keepdim)
+        return ops.sum(ops.abs(self), dim, keepdim)
     if ord == 0:
         return ops.sum(ops.to_dtype(ops.ne(self, 0), self.dtype), dim, keepdim)
-    dims = () if dim is None else dim
-    return ops.amax(size, dims, keepdim) if ord > 0 else ops.amin(size, dims, keepdim)
+    return ops.norm_extreme(self, ord > 0, dim, keepdim)
+
+
+def _extreme(ops: Any, self: Any, largest: bool, dim: Any, keepdim: bool) -> Any:
+    fold = ops.amax if largest else ops.amin
+    return fold(ops.abs(self), () if dim is None else dim, keepdim)
+
+
+def _extreme_back(ops: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
+    """Equal extremes share the gradient."""
+    shape = tuple(self.shape)
+    size, length = ops.abs(self), spread(ops, result, shape, dim, keepdim)
+    mask = ops.logical_or(ops.eq(size, length),
+                          ops.logical_and(ops.isnan(size), ops.isnan(length)))
+    count = ops.sum(mask, reduced_dims(dim, len(shape)), True) if shape else 1
+    share = ops.div(spread(ops, grad, shape, dim, keepdim), count)
+    return ops.select_where(mask, ops.mul(ops.sgn(self), share), 0.0)
+
+
+composite("norm_extreme(Tensor self, bool largest, any? dim=None, bool keepdim=False) -> Tensor",
+          _extreme, method=False, node_name="LinalgVectorNormBackward0",
+          backward={"self": _extreme_back},
+          samples=lambda make: [(make(3, 4), True), (make(3, 4), False, 1),
+                                (make(2, 3, 4), True, (0, 2), True)])
 
 
 def norm_slope(ops: Any, self: Any, length: Any, ord: float) -> Any:

@@ -1,0 +1,88 @@
+"""Strides and saved tensors of torch.linalg are those that PyTorch was recorded with."""
+
+import json
+from pathlib import Path
+
+import linalg_samples
+import operator_cases
+import operator_facts
+import pytest
+
+import yesca
+from yesca.dispatch.call import OPERATORS
+
+RECORDED = json.loads(
+    (Path(__file__).parents[1] / "fixtures" / "operators.json").read_text())
+#: Functions that refuse a write that PyTorch lets through: singular vectors and eigenvectors are
+#: found when they are needed, in backward, and so from the matrix.
+REFUSE_MORE = ("linalg_cond", "linalg_eigvalsh", "linalg_matrix_norm", "linalg_svdvals")
+#: Functions that keep more memory than PyTorch, and why.
+KEEP_MORE = {
+    "linalg_householder_product": "composed of the products with each reflection",
+    "linalg_lu_solve": "composed of two triangular systems",
+}
+
+
+def recorded(name, fact):
+    number = RECORDED["operators"][name].get(fact)
+    return None if number is None else RECORDED["patterns"][number]
+
+
+def found(name, fact):
+    return fact(yesca, operator_cases.records()[name], getattr(OPERATORS, name))
+
+
+@pytest.mark.parametrize("name", linalg_samples.CASES)
+def test_strides(name):
+    got = found(name, operator_facts.strides)
+    assert got == recorded(name, "strides")
+
+
+@pytest.mark.parametrize("name", [n for n in linalg_samples.CASES if n not in REFUSE_MORE])
+def test_saved(name):
+    """A write between forward and backward is refused only where PyTorch refuses it."""
+    got = found(name, operator_facts.saved)
+    wanted = recorded(name, "saved") or [""] * len(got)
+    for mine, other in zip(got or [""] * len(wanted), wanted, strict=True):
+        if mine[:1] in "-!" or other[:1] in ("-", "!"):
+            assert not mine or mine == other
+        else:
+            assert set(mine.split()) <= set(other.split())
+
+
+@pytest.mark.parametrize("name", [n for n in linalg_samples.CASES if n not in KEEP_MORE])
+def test_bytes(name):
+    """The tape keeps at most as much memory as PyTorch's does."""
+    got = found(name, operator_facts.kept_bytes)
+    for mine, other in zip(got, recorded(name, "bytes"), strict=True):
+        assert other == "!" or mine <= other
+
+
+def test_exceptions_are_needed():
+    for name in KEEP_MORE:
+        got = found(name, operator_facts.kept_bytes)
+        assert any(mine > other for mine, other in zip(got, recorded(name, "bytes"), strict=True))
+    for name in REFUSE_MORE:
+        got = found(name, operator_facts.saved)
+        assert any(not set(mine.split()) <= set(other.split())
+                   for mine, other in zip(got, recorded(name, "saved"), strict=True))
+
+
+def test_norms_of_extremes_keep_the_operand_and_the_result():
+    x = yesca.tensor([[1.0, -3.0, 3.0], [0.0, 0.0, 0.0]], requires_grad=True)
+    made = yesca.linalg.vector_norm(x, float("inf"), 1)
+    assert type(made.grad_fn).__name__ == "LinalgVectorNormBackward0"
+    made.sum().backward()
+    assert x.grad.tolist() == [[0.0, -0.5, 0.5], [0.0, 0.0, 0.0]]
+    with pytest.raises(IndexError):
+        yesca.linalg.vector_norm(yesca.tensor(1.0), 3, (0, 1))
+
+
+def test_power_zero_keeps_nothing():
+    made = yesca.linalg.matrix_power(yesca.ones(3, 3, requires_grad=True), 0)
+    assert type(made.grad_fn).__name__ == "CopyBackwards"
+    assert made.tolist() == yesca.eye(3).tolist()
+
+
+def test_the_condition_of_nothing_is_zero():
+    assert yesca.linalg.cond(yesca.zeros(0, 3), 1).item() == 0
