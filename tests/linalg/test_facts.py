@@ -19,7 +19,6 @@ REFUSE_MORE = ("linalg_cond", "linalg_eigvalsh", "linalg_matrix_norm", "linalg_s
 #: Functions that keep more memory than PyTorch, and why.
 KEEP_MORE = {
     "linalg_householder_product": "composed of the products with each reflection",
-    "linalg_lu_solve": "composed of two triangular systems",
 }
 
 
@@ -86,3 +85,21 @@ def test_power_zero_keeps_nothing():
 
 def test_the_condition_of_nothing_is_zero():
     assert yesca.linalg.cond(yesca.zeros(0, 3), 1).item() == 0
+
+
+@pytest.mark.parametrize("left,adjoint", [(True, False), (True, True), (False, False),
+                                          (False, True)])
+@pytest.mark.parametrize("dtype", [yesca.float64, yesca.complex128])
+def test_lu_solve_is_one_node(left, adjoint, dtype):
+    yesca.manual_seed(0)
+    packed, pivots = yesca.linalg.lu_factor(yesca.randn(2, 3, 3, dtype=dtype))
+    right = yesca.randn(3, 2, dtype=dtype) if left else yesca.randn(2, 3, dtype=dtype)
+
+    def solve(packed, right):
+        return yesca.linalg.lu_solve(packed, pivots, right, left=left, adjoint=adjoint)
+
+    given = packed.requires_grad_(), right.requires_grad_()
+    if left:
+        assert type(solve(*given).grad_fn).__name__ == "LinalgLuSolveBackward0"
+    assert yesca.autograd.gradcheck(solve, given)
+    assert yesca.autograd.gradgradcheck(solve, given)

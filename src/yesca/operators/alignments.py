@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 from ..core.dtypes import int64
@@ -183,16 +184,33 @@ def _pdist(ops: Any, self: Any, p: float) -> Any:
 def _pairs(ops: Any, self: Any) -> tuple[Any, Any]:
     """The numbers of the rows of each pair."""
     count = self.shape[0]
-    first = [i for i in range(count) for _ in range(i + 1, count)]
-    second = [j for i in range(count) for j in range(i + 1, count)]
-    options = dict(dtype=int64, device=self.device)
-    return ops.tensor(first, **options), ops.tensor(second, **options)
+    if count < 2:
+        return (ops.zeros((0,), dtype=int64, device=self.device),) * 2
+    made = []
+    for which in ([i for i in range(count) for _ in range(i + 1, count)],
+                  [j for i in range(count) for j in range(i + 1, count)]):
+        numbers = ops.frombuffer(array("q", which), dtype=int64)  # no list is read one by one
+        made.append(numbers if numbers.device == self.device else
+                    ops.empty_like(numbers, device=self.device))
+    return made[0], made[1]
 
 
 def _pdist_back(ops: Any, grad: Any, self: Any, p: float, result: Any) -> Any:
     if p == 0:
         return ops.zeros_like(self)
     first, second = _pairs(ops, self)
+    if not ops.has_derivative(grad, self):
+        count = self.shape[0]
+        index = ops.add(ops.mul(first, count), second)
+
+        def table(values: Any) -> Any:
+            """By both rows of a pair, in both orders."""
+            flat = ops.scatter(ops.zeros((count * count,), dtype=self.dtype, device=self.device),
+                               0, index, values)
+            made = ops.reshape(flat, (count, count))
+            return ops.add(made, ops.transpose(made, 0, 1))
+
+        return ops.cdist_slopes(table(grad), self, self, table(result), float(p))
     apart = ops.sub(ops.index_select(self, 0, first), ops.index_select(self, 0, second))
     slope = norm_slope(ops, apart, ops.unsqueeze(result, 1), p)
     share = ops.mul(ops.unsqueeze(grad, 1), slope)

@@ -216,6 +216,10 @@ def _lu_solve(ops: Any, LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool)
                            "dimension of the matrix")
     if not left:  # X A = B: A^H X^H = B^H
         return h(ops, _lu_solve(ops, LU, pivots, h(ops, B), True, not adjoint))
+    return ops.linalg_lu_solve_parts(LU, pivots, B, adjoint)
+
+
+def _lu_solve_parts(ops: Any, LU: Any, pivots: Any, B: Any, adjoint: bool) -> Any:
     order = ops.lu_permutation(pivots, LU.shape[-1], LU.dtype)
     if adjoint:  # A^H = U^H L^H P^T
         half = ops.triangular_parts(h(ops, LU), B, False, False)
@@ -223,6 +227,33 @@ def _lu_solve(ops: Any, LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool)
         return t(ops, ops.matmul(t(ops, half), t(ops, order)))
     half = ops.triangular_parts(LU, ops.matmul(t(ops, order), B), False, True)
     return ops.triangular_parts(LU, half, True, False)
+
+
+def _lu_solve_back(ops: Any, grad: Any, LU: Any, pivots: Any, result: Any, adjoint: bool,
+                   LU_spec: Any, B_spec: Any, needs: tuple[bool, ...]) -> Any:
+    """From M Y = Z follow gZ = M^-H gY and gM = -gZ Y^H, for each of two triangular systems."""
+    order = ops.lu_permutation(pivots, LU.shape[-1], LU.dtype)
+    upper, strict = ops.triu(LU), ops.tril(LU, -1)
+    if adjoint:  # Z = U^-H B, P^T X = Y = L^-H Z
+        y = ops.matmul(t(ops, order), result)
+        z = ops.add(ops.matmul(h(ops, strict), y), y)
+        half = ops.triangular_parts(LU, ops.matmul(t(ops, order), grad), False, True)  # of Z
+        made = ops.triangular_parts(LU, half, True, False)  # of B
+        low, high = ops.matmul(y, h(ops, half)), ops.matmul(z, h(ops, made))
+    else:  # Z = L^-1 P^T B, X = U^-1 Z
+        z = ops.matmul(upper, result)
+        half = ops.triangular_parts(h(ops, LU), grad, False, False)  # of Z
+        rest = ops.triangular_parts(h(ops, LU), half, True, True)  # of P^T B
+        made = ops.matmul(order, rest)
+        low, high = ops.matmul(rest, h(ops, z)), ops.matmul(half, h(ops, result))
+    both = ops.neg(ops.add(ops.tril(low, -1), ops.triu(high)))
+    return (ops.sum_to_size(both, tuple(LU_spec.shape)) if needs[0] else None,
+            ops.sum_to_size(made, tuple(B_spec.shape)) if needs[2] else None)
+
+
+composite("linalg_lu_solve_parts(Tensor LU, Tensor pivots, Tensor B, bool adjoint) -> Tensor",
+          _lu_solve_parts, method=False, holomorphic=False, node_name="LinalgLuSolveBackward0",
+          backward={("LU", "B"): _lu_solve_back})
 
 
 composite("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, "
