@@ -25,7 +25,7 @@ from .products import spoken, turned
 
 TILE = 1 << 18  # scores in a tile: 1 MiB of float32
 TILES = 256  # more tiles than this make larger ones
-CAUSAL_ROWS = 256  # with a causal mask a tile's later keys are skipped: fewer rows skip more
+CAUSAL_ROWS = 112  # with a causal mask a tile's later keys are skipped: fewer rows skip more
 SCATTERED = 1 << 16  # scores of heads that lie evenly, below which a launch does too little
 GOALS = ("out", "sums", "dquery", "dkey", "dvalue")  # written, not read
 INFINITY = float("inf")
