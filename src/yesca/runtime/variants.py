@@ -15,7 +15,8 @@ from ..targets.llvm import GENERAL, TILE, Variant
 
 TILED_FROM = 16384  # elements from which a transposing stage goes in squares
 LEAST_GRAIN, MOST_GRAIN = 2048, 32768  # elements of a chunk, by the work on each
-SPECIALISE_FROM = 32768  # elements from which a layout gets its own kernel, at its second use
+SPECIALISE_FROM = 32768  # elements from which a layout gets its own kernel, at its second use;
+AT_ONCE_FROM = 1 << 17  # from here at the first, as a plan keeps the kernel that it began with
 _layout_uses: Counter[tuple[Stage, str]] = Counter()
 
 
@@ -32,7 +33,8 @@ def flat_variant(stage: Stage, inner: Sequence[int], numel: int, exact: bool = F
     if numel < SPECIALISE_FROM or "g" in seen or set(seen) == {"c"}:
         return GENERAL
     _layout_uses[stage, seen] += 1
-    return Variant(seen) if _layout_uses[stage, seen] > 1 else GENERAL
+    early = numel < AT_ONCE_FROM and _layout_uses[stage, seen] == 1
+    return GENERAL if early else Variant(seen)
 
 
 def crossing(stage: Stage, sizes: Sequence[int], steps: Sequence[Sequence[int]]) -> int:
