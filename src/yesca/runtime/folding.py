@@ -27,9 +27,17 @@ class Source:
     ref: Any
     outer: tuple[int, ...]
     inner: tuple[int, ...]  # per reduced dimension, innermost first
+    broadcast: bool = False  # beside an operand that varies along the innermost
 
     def seen(self, outer: Sequence[int], inner: Sequence[tuple[int, int]], beyond: int) -> Any:
-        """The operand with these (size, step) pairs behind its outer dimensions."""
+        """The operand with these (size, step) pairs behind its outer dimensions.
+
+        What is the same along the last of them is one value a row, read once.
+        """
+        if inner and inner[-1][1] == 0 and self.broadcast:
+            inner = inner[:-1]
+            return self.ref.seen(((*outer, *(n for n, _ in inner)),
+                                  (*self.outer, *(s for _, s in inner)), beyond)).as_rows()
         return self.ref.seen(((*outer, *(n for n, _ in inner)),
                               (*self.outer, *(s for _, s in inner)), beyond))
 
@@ -77,7 +85,8 @@ def reduce(p: Any, work: Folding, inputs: Sequence[Any], dims: Sequence[int],
         sizes, steps = [0], [[1]] * len(inputs)
     elif not sizes:
         sizes, steps = [1], [[1]] * len(inputs)
-    sources = [Source(r, tuple(s[d] for d in keep), tuple(own))
+    varies = any(own[0] for own in steps)
+    sources = [Source(r, tuple(s[d] for d in keep), tuple(own), varies)
                for r, s, own in zip(inputs, strides, steps, strict=True)]
     targets = [_as_target(p, out, outer) for out in outs]
     _fold(p, work, sources, outer, tuple(sizes), targets)
