@@ -40,6 +40,8 @@ WRITES = {
     "torch::autograd::CopyBackwards": lambda y: y.copy_(torch.ones(3)),
     "CopysignBackward0": lambda y: y.copysign_(torch.ones(3)),
     "CopysignBackward1": lambda y: y.copysign_(1.0), "XlogyBackward2": lambda y: y.xlogy_(2.0),
+    "ClampMinBackward0": lambda y: y.clamp_min_(0), "ClampMaxBackward0": lambda y: y.clamp_max_(1),
+    "ClampMinBackward1": lambda y: y.clamp_min_(torch.zeros(3)),
 }
 
 
@@ -65,3 +67,17 @@ def test_numbers_have_nodes_of_their_own():
                               (torch.copysign(x, 1.0), "CopysignBackward1", 1)):
         assert made.grad_fn.name() == name and len(made.grad_fn.next_functions) == edges
     assert x[:].grad_fn.name() == "SliceBackward0" and x[...].grad_fn.name() == "AliasBackward0"
+
+
+@pytest.mark.parametrize("name", ["clamp_min", "clamp_max"])
+def test_one_bound(name):
+    x = torch.tensor([1.0, -1.0, 0.5, 2.0], requires_grad=True)
+    bound = torch.tensor([0.5, 0.5, 0.5, 3.0], requires_grad=True)
+    getattr(torch, name)(x, bound).sum().backward()
+    low = name == "clamp_min"
+    assert x.grad.tolist() == ([1.0, 0.0, 1.0, 0.0] if low else [0.0, 1.0, 1.0, 1.0])
+    assert bound.grad.tolist() == ([0.0, 1.0, 0.0, 1.0] if low else [1.0, 0.0, 0.0, 0.0])
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output"):
+        getattr(torch.arange(4), f"{name}_")(0.5)
+    with pytest.raises(NotImplementedError, match=f'"{name}_scalar_cpu" not implemented for'):
+        getattr(torch, name)(torch.tensor([True]), True)

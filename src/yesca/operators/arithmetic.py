@@ -367,12 +367,41 @@ clamp = elementwise(
               "max": lambda grad, self, min, max: where(
                   self > max if min is None else (self > max) | (max < min), grad, 0.0)},
     doc="Limited to [min, max]; NaN stays.")
-clamp_min = composite("clamp_min(Tensor self, Tensor min) -> Tensor",
-                      lambda ops, self, min: ops.clamp(self, min), inplace=True, out=True,
-                      samples=lambda make: [(make(3, 4), 0), (make(3), make(3))])
-clamp_max = composite("clamp_max(Tensor self, Tensor max) -> Tensor",
-                      lambda ops, self, max: ops.clamp(self, None, max), inplace=True, out=True,
-                      samples=lambda make: [(make(3, 4), 0), (make(3), make(3))])
+
+
+def _one_sided(name: str, limited: Any, inside: Any) -> Any:
+    """clamp with one bound: by a number or a tensor, each with a node of its own."""
+    bound = name[-3:]
+
+    def rule(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
+        if promoted is bool_:
+            raise NotImplementedError(f'"{name}_scalar_cpu" not implemented for \'Bool\'')
+        return promoted, promoted
+
+    def held(grad: Any, self: Any, other: Any) -> Any:
+        return where(inside(self, other), grad, 0.0)
+
+    def passed(grad: Any, self: Any, other: Any) -> Any:
+        return where(inside(self, other), 0.0, grad)
+
+    formulas = {"min": (lambda grad, self, min: held(grad, self, min),
+                        lambda grad, self, min: passed(grad, self, min)),
+                "max": (lambda grad, self, max: held(grad, self, max),
+                        lambda grad, self, max: passed(grad, self, max))}[bound]
+    return elementwise(
+        f"{name}(Tensor self, Tensor {bound}) -> Tensor", limited, numbers=(bound,), dtype=rule,
+        takes="bif", kernel=f"{name}_scalar_cpu",
+        no_complex="clamp is not supported for complex types",
+        node_name=lambda plan: f"Clamp{bound.title()}Backward{int(plan.operands > 1)}",
+        samples=lambda make: [(make(3, 4), 0), (make(3), make(3))],
+        backward={"self": formulas[0], bound: formulas[1]},
+        doc=f"self, but {bound} where it would be {'less' if bound == 'min' else 'more'}.")
+
+
+clamp_min = _one_sided("clamp_min", lambda x, low: _clamped(x, low, None),
+                       lambda x, low: x >= low)
+clamp_max = _one_sided("clamp_max", lambda x, high: _clamped(x, None, high),
+                       lambda x, high: x <= high)
 
 
 # ---- combinations ----------------------------------------------------------------------------

@@ -150,7 +150,7 @@ class Record:
         it: there, such a number is made a tensor."""
         return self.name == "select_where" or self.kind == "elementwise" and self.name not in (
             "rsub", "remainder", "fmod", "lerp", "clamp", "floor_divide",
-            "xlogy", "copysign")
+            "xlogy", "copysign", "clamp_min", "clamp_max")
 
     def saved_names(self, wanted: set[str]) -> list[str]:
         """Names that the formulas for these arguments read: what the tape must keep."""
