@@ -32,6 +32,8 @@ class Probe:
         """Whether a check fails on operands that begin at these addresses."""
         from .recorder import _native_replay
 
+        if not self.steps:  # nothing is looked at: there are no elements
+            return False
         longest = max(len(step.words) for step in self.steps)
         room = (ctypes.c_int64 * (longest + cells))()
         bases = array("q", (ctypes.addressof(room), *(addresses[s] for s in sorted(self.reads))))

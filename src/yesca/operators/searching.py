@@ -136,7 +136,7 @@ rows("changes(Tensor self) -> Tensor", _changes, kind="copy", method=False)
 
 def _runs(ops: Any, flags: Any, inverse: bool, counts: bool) -> tuple[Any, Any, Any]:
     """Where runs start, which run each position is in, and how long the runs are."""
-    starts = ops.reshape(ops.nonzero(flags), (-1,))
+    starts = ops.reshape(ops._found_positions(flags), (-1,))
     which = ops.sub(ops.cumsum(flags, 0), 1) if inverse else None
     lengths = None
     if counts:
@@ -153,7 +153,11 @@ def _unique(ops: Any, self: Any, inverse: bool, counts: bool, dim: Any, consecut
     line, order = ops.reshape(self, (-1,)), None
     if not consecutive:
         line, order = ops.sort_order(line, 0, False)
-    starts, which, lengths = _runs(ops, ops.changes(line), inverse, counts)
+    flags = ops.changes(line)
+    values = None if inverse or counts else ops._masked(line, flags)
+    if values is not None:
+        return values, None, None
+    starts, which, lengths = _runs(ops, flags, inverse, counts)
     values = ops.index_at(line, (0,), [starts])
     if which is not None:
         if order is not None:
