@@ -6,20 +6,40 @@ import logging
 from typing import Any
 
 from .base import settings
+from .graph import logs
 
 __all__ = ["set_logs"]
 
+_LEVELS = (logging.CRITICAL, logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG,
+           logging.NOTSET)  # fmt: skip
 
-def set_logs(**wanted: Any) -> None:
+
+def set_logs(*, modules: dict[str, int | bool] | None = None, **wanted: Any) -> None:
     """Choose what compiling reports: `set_logs(graph_breaks=True, recompiles=True)`.
 
-    A value is True, False or a level of `logging`; `set_logs()` is what the environment says.
+    Reports take True or False, parts and modules a level of `logging`; `set_logs()` is what the
+    environment says.
     """
-    if not wanted:
+    for name in wanted:
+        if name not in logs.PARTS and name not in logs.ARTIFACTS:
+            raise TypeError(f"set_logs() got an unexpected keyword argument '{name}'")
+    chosen = {name: value for name, value in {**wanted, **(modules or {})}.items()
+              if value is not None}
+    for name, value in chosen.items():
+        _check(name, value)
+    if chosen:
+        settings.LOGS.set(tuple(name for name, value in chosen.items()
+                                if value is True or value is not False and value <= logging.INFO))
+    else:
         settings.LOGS.reset()
-        return
-    modules = wanted.pop("modules", None) or {}
-    names = {**wanted, **modules}
-    settings.LOGS.set(tuple(
-        name for name, level in names.items()
-        if level is True or level is not False and int(level) <= logging.INFO))
+
+
+def _check(name: str, value: Any) -> None:
+    if name in logs.ARTIFACTS:
+        if not isinstance(value, bool):
+            raise ValueError(f"Expected bool to enable artifact {name}, received {value}")
+    elif not logs.known(name):
+        raise ValueError(f"Unrecognized log or artifact name passed to set_logs: {name}")
+    elif name in logs.PARTS and value not in _LEVELS:
+        raise ValueError(f"Unrecognized log level for log {name}: {value}, valid level values "
+                         f"are: {','.join(map(str, _LEVELS))}")

@@ -30,7 +30,7 @@ class Probe:
 
     def fails(self, addresses: dict[int, int], cells: int) -> bool:
         """Whether a check fails on operands that begin at these addresses."""
-        from .recorder import _native_replay
+        from .recorder import native_replay
 
         if not self.steps:  # nothing is looked at: there are no elements
             return False
@@ -49,7 +49,7 @@ class Probe:
                     words += [word, place[at.memory], -1, at.offset]
         block = (ctypes.c_int64 * len(words))(*words)
         values = (ctypes.c_int64 * 1)()
-        _native_replay()(ctypes.addressof(block), bases.buffer_info()[0],
+        native_replay()(ctypes.addressof(block), bases.buffer_info()[0],
                          ctypes.addressof(values), False)
         return any(room[longest:])
 

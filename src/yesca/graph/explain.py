@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
-from ..runtime import inspection
-from . import breaks
+from ..profiler import formatting
+from . import breaks, drawing
 from .breaks import Break, Listener
+from .drawing import Picture
+from .figures import called, cost, counted, figures, memory_specs
 from .program import Entry, Program
-from .reports import code
-from .steps import Step
+from .reports import code, table
+from .timing import Timekeeper, timekeeper
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +25,8 @@ class Graph:
     """One recording that ran.
 
     ops: the operators that were called; launches: what ran for them; nbytes: what the launches
-    move, eager_bytes: what the calls would have moved one by one; arena: bytes for temporaries.
+    move, eager_bytes: what the calls would have moved one by one; arena: bytes for temporaries;
+    seconds: the time of each launch, run by itself; broken: why it ran before the function's end.
     """
 
     ops: list[str]
@@ -31,10 +35,17 @@ class Graph:
     eager_bytes: int
     arena: int
     program: Program
+    entries: list[Entry]
+    seconds: tuple[float, ...] = ()
+    broken: Break | None = None
 
     def code(self) -> str:
-        """The generated loop of each launch."""
-        return code(self.program)
+        """The kernel and the generated loop of each launch."""
+        return code(self.program, self.entries)
+
+    def table(self) -> str:
+        """The launches, lined up: what each visits, moves, joins and does not store."""
+        return table(self.program, self.entries)
 
     def print_readable(self, print_output: bool = True) -> str:
         """The operators and launches as text; printed, if not told otherwise."""
@@ -85,6 +96,18 @@ class ExplainOutput:
         """What all launches move."""
         return sum(graph.nbytes for graph in self.graphs)
 
+    def draw(self, path: str | PathLike[str]) -> None:
+        """Draw the launches as a graph, with their times and the memories between them.
+
+        path: a file whose name ends in .svg, or in .html for a page with the loops as well.
+        """
+        writers = {".svg": drawing.svg, ".html": drawing.html, ".htm": drawing.html}
+        file = Path(path)
+        if file.suffix.lower() not in writers:
+            raise ValueError(f"draw: the name of the file ends in .svg or .html, got {str(path)!r}")
+        pictures = [_picture(number, graph) for number, graph in enumerate(self.graphs, 1)]
+        file.write_text(writers[file.suffix.lower()](pictures), encoding="utf-8")
+
     def __str__(self) -> str:
         lines = [f"Graph Count: {self.graph_count}", f"Graph Break Count: {self.graph_break_count}",
                  f"Op Count: {self.op_count}", f"Launch Count: {self.launch_count}",
@@ -99,31 +122,35 @@ class ExplainOutput:
 
 
 class _Watch(Listener):
-    def __init__(self) -> None:
+    def __init__(self, keeper: Timekeeper) -> None:
         self.output = ExplainOutput()
+        self.keeper = keeper
+        self.broken: Break | None = None
 
     def broke(self, found: Break) -> None:
         self.output.break_reasons.append(found)
+        self.broken = found
 
     def ran(self, program: Program, entries: list[Entry]) -> None:
+        seconds = self.keeper.seconds if self.keeper.program is program else ()
         self.output.graphs.append(Graph(
             [entry.plan.record.name for entry in entries], [step.name for step in program.steps],
-            sum(_moved(step, entries) for step in program.steps),
-            sum(inspection.cost(entry.plan).nbytes for entry in entries), program.arena, program))
+            sum(cost(step, entries).nbytes for step in program.steps), called(entries).nbytes,
+            program.arena, program, entries, seconds, self.broken))
+        self.broken = None
 
 
-def _moved(step: Step, entries: list[Entry]) -> int:
-    """The bytes that a launch reads and writes, each element of an operand once."""
-    nest = step.nest
-    if nest is None:  # a launch of one of the calls
-        return next((inspection.cost(replace(plan, launches=(one,), stages=(stage,))).nbytes
-                     for plan in (entry.plan for entry in entries)
-                     for one, stage in zip(plan.launches, plan.stages, strict=True)
-                     if one.address == step.address and one.words == step.words), 0)
-    return sum(
-        buffer.dtype.itemsize
-        * math.prod(n for n, s in zip(nest.sizes, operand.strides, strict=True) if s)
-        for buffer, operand in zip(nest.stage.buffers, nest.operands, strict=True))
+def _picture(number: int, graph: Graph) -> Picture:
+    """A graph as it is drawn."""
+    sizes = {m: spec.nbytes for m, spec in memory_specs(graph.entries).items()}
+    sizes |= {m: nbytes for m, (_, _, nbytes) in graph.program.memories.items() if nbytes >= 0}
+    time = f", {formatting.time(sum(graph.seconds) * 1e6)}" if graph.seconds else ""
+    title = (f"program {number}: {counted(len(graph.ops), 'call')} in "
+             f"{counted(len(graph.launches), 'launch')}, "
+             f"{formatting.memory(graph.nbytes)} moved{time}")
+    kept = {n for _, n, _ in graph.program.outputs} | {n for _, n in graph.program.bases}
+    return Picture(title, figures(graph.program, graph.entries), graph.seconds, sizes,
+                   frozenset(kept), f"then a graph break: {graph.broken}" if graph.broken else "")
 
 
 def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any:
@@ -142,13 +169,14 @@ def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any
     def inner(*args: Any, **kwargs: Any) -> ExplainOutput:
         from .public import compile
 
-        watch = _Watch()
         started = time.perf_counter()
-        breaks.listeners.append(watch)
-        try:
-            compile(getattr(f, "_torchdynamo_orig_callable", f))(*args, **kwargs)
-        finally:
-            breaks.listeners.remove(watch)
+        with timekeeper() as keeper:
+            watch = _Watch(keeper)
+            breaks.listeners.append(watch)
+            try:
+                compile(getattr(f, "_torchdynamo_orig_callable", f))(*args, **kwargs)
+            finally:
+                breaks.listeners.remove(watch)
         watch.output.compile_times = f"Time: {time.perf_counter() - started:.4f} s"
         return watch.output
 

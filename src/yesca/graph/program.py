@@ -64,6 +64,7 @@ class Program:
     bases:    what the launches' addresses start from: (place, number) of earlier storages
     outputs:  (place, number, bytes) of storages that live on; each run allocates them
     cells:    words at the arena's `cells_at` in which launches report errors: (plan, word, count)
+    memories: where each memory lies: (base, bytes beyond, its bytes or -1 for an earlier storage)
     """
 
     words: Any
@@ -75,6 +76,7 @@ class Program:
     slow: bool
     cells: tuple[tuple[Plan, int, int], ...]
     cells_at: int
+    memories: dict[int, tuple[int, int, int]]
     address: int = field(init=False)
     frame_address: int = field(init=False)
 
@@ -152,7 +154,8 @@ class _Builder:
         return Program(
             block, self._frame(count, slow, ctypes.addressof(block)), bases,
             tuple((place, n, self.sizes[n]) for n, place in self.outputs.items()),
-            self.arena, tuple(self.steps), slow, tuple(self.cells), self.cells_at)
+            self.arena, tuple(self.steps), slow, tuple(self.cells), self.cells_at,
+            {m: (*self._base(m), self._bytes(m)) for m in last_uses(self.steps)})
 
     def _frame(self, count: int, slow: bool, table: int) -> Any:
         words = [count, self.arena, self.cells_at, self.bases_at, self.checks, int(slow),
@@ -186,6 +189,9 @@ class _Builder:
         if memory in self.outputs:
             return self.outputs[memory], 0
         return ARENA, self.offsets.get(memory, 0)  # none: an operand that no value depends on
+
+    def _bytes(self, memory: int) -> int:
+        return 8 * self.checks if memory == CELLS else self.sizes.get(memory, -1)
 
     def _launch(self, step: Step) -> list[int]:
         words = [step.address, step.total, step.grain, len(step.words), len(step.pointers),

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..base import settings
 from ..dispatch.state import STATE
-from . import breaks, recorder, stance
+from . import breaks, logs, recorder, stance
 from .trie import Function
 
 #: What PyTorch's modes and backends are called; all of them mean the same here.
@@ -60,6 +60,7 @@ def compile(model: Any = None, *, fullgraph: bool = False,  # noqa: A001
 
 
 def _check_choices(backend: Any, mode: Any, options: Any) -> None:
+    logs.check()
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified "
                            "at the same time.")

@@ -224,14 +224,18 @@ class Recorder:
         checks = sum(count for _, _, count in program.cells)
         if checks:
             ctypes.memset(arena + program.cells_at, 0, 8 * checks)
-        _native_replay()(program.address, bases.buffer_info()[0], self.tape.values_address,
-                         program.slow)
+        self._launch(program, bases, storages)
         for storage in storages:
             storage.__class__ = UntypedStorage
         words = (ctypes.c_int64 * checks).from_address(arena + program.cells_at)
         failed = _reported(program, words) if any(words) else None
         del owner
         return failed
+
+    def _launch(self, program: Program, bases: array[int], storages: list[Any]) -> None:
+        """Run the launches; bases: the addresses that they start from."""
+        native_replay()(program.address, bases.buffer_info()[0], self.tape.values_address,
+                        program.slow)
 
 
 def _reported(program: Program, words: Any) -> Any:
@@ -256,7 +260,7 @@ def _native_finish() -> Any:
 
 
 @cache
-def _native_replay() -> Any:
+def native_replay() -> Any:
     """`replay` by ctypes."""
     from ..runtime import units
     from ..runtime.native import replay
@@ -281,6 +285,12 @@ def current() -> Recorder:
     if _threads.recorder is None:
         _threads.recorder = Recorder()
     return _threads.recorder
+
+
+def choose(own: Recorder | None) -> Recorder | None:
+    """Give this thread another recorder, outside of recordings; gives the one it had."""
+    before, _threads.recorder = _threads.recorder, own
+    return before
 
 
 def capture(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> Any:

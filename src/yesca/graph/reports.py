@@ -9,13 +9,14 @@ they save, and that is said once, without being asked.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.spec import Spec
-from ..loops.printer import describe
+from ..profiler.formatting import memory
 from ..runtime.plan import Plan
-from . import logs
+from . import figures, logs
 from .program import Entry, Program
 
 STORM = 64  # calls of one function that needed a new program
@@ -31,11 +32,9 @@ def built(about: Any, program: Program, entries: list[Entry], why: Callable[[], 
     if again and logs.on("recompiles"):
         logs.write("recompiles", f"{about.name()}: program {about.built}, because {why()}")
     if logs.on("fusion"):
-        shown = ", ".join(step.name for step in program.steps)
-        logs.write("fusion", f"{about.name()}: {len(entries)} calls, {len(program.steps)} "
-                   f"launches: {shown}")
+        logs.write("fusion", f"{about.name()}: {table(program, entries)}")
     if logs.on("output_code"):
-        logs.write("output_code", f"{about.name()}\n" + code(program))
+        logs.write("output_code", f"{about.name()}\n{code(program, entries)}")
     if about.building >= STORM and 2 * about.building > about.calls and not about.told:
         about.told = True
         _log.warning(
@@ -44,14 +43,38 @@ def built(about: Any, program: Program, entries: list[Entry], why: Callable[[], 
             about.name(), about.building, about.calls, why())
 
 
-def code(program: Program) -> str:
-    """The loops of a program, one launch after the other."""
-    parts = []
-    for step in program.steps:
-        body = "  " + (f"{step.total} points of a kernel of its own" if step.nest is None
-                       else describe(step.nest.stage).replace("\n", "\n  "))
-        parts.append(f"{step.name}: {step.total} points\n{body}")
-    return "\n".join(parts)
+def table(program: Program, entries: Sequence[Entry]) -> str:
+    """The launches of a program, lined up: what each visits and moves, what was joined in it and
+    what it does not store."""
+    found = figures.figures(program, entries)
+    moved = sum(one.cost.nbytes for one in found)
+    rows: list[tuple[object, ...]] = [("", "points", "read", "written", "joined", "launch")]
+    for number, one in enumerate(found, 1):
+        rows.append((number, one.points, memory(one.cost.bytes_read),
+                     memory(one.cost.bytes_written), len(one.parts), one.step.name))
+    lines = figures.lined_up(rows)
+    for number, one in reversed(list(enumerate(found, 1))):
+        if one.unstored:
+            lines.insert(number + 1, f"     not stored: {_listed(one.unstored)}")
+    unseen = figures.uncomputed(program, entries)
+    if unseen:
+        lines.append(f"     not computed: {_listed(unseen)}")
+    before = figures.called(entries).nbytes
+    head = (f"{figures.counted(len(entries), 'call')} in {figures.counted(len(found), 'launch')}, "
+            f"{memory(moved)} moved ({memory(before)} call by call)")
+    return "\n  ".join([head, *lines])
+
+
+def _listed(values: Sequence[figures.Value]) -> str:
+    """Values, those that look the same counted."""
+    counts = Counter(map(str, values))
+    return "; ".join(text if n == 1 else f"{n} of {text}" for text, n in counts.items())
+
+
+def code(program: Program, entries: Sequence[Entry]) -> str:
+    """The kernel and the loop of each launch of a program, one after the other."""
+    return "\n".join(f"{one.step.name}\n  " + one.loop().replace("\n", "\n  ")
+                     for one in figures.figures(program, entries))
 
 
 # ---- why ---------------------------------------------------------------------------------------

@@ -118,16 +118,16 @@ def cost(plan: Any) -> Cost:
     """The bytes and operations of one run of a plan."""
     total = Cost()
     for launch, stage in zip(plan.launches, plan.stages, strict=True):
-        if isinstance(stage, Cost):
-            total += stage
-        elif stage is not None:
-            total += _launch_cost(launch, stage)
+        total += launch_cost(launch, stage)
     for step in plan.host:
         total += Cost(bytes_read=sum(seen.nbytes for _, _, seen in step.operands))
     return total
 
 
-def _launch_cost(launch: Any, stage: Stage) -> Cost:
+def launch_cost(launch: Any, stage: Any) -> Cost:
+    """The bytes and operations of one launch; stage: what the plan says of it."""
+    if not isinstance(stage, Stage):
+        return stage if isinstance(stage, Cost) else Cost()
     if stage.kind == "table":
         width = len(stage.buffers) + 1
         first = len(stage.arguments)

@@ -121,6 +121,13 @@ def load_many(kernels, externals=None) -> list:
         return [engine.modules[kernel.key] for kernel in kernels]
 
 
+def symbol_at(address: int) -> str:
+    """The symbol of the loaded function that begins at an address, empty if none was asked for."""
+    with LOCK:
+        return next((name for module in _engine().modules.values()
+                     for name, place in module._addresses.items() if place == address), "")
+
+
 def bind(externals) -> None:
     """Bind names (a mapping to addresses) for all modules loaded later."""
     with LOCK:
