@@ -129,7 +129,7 @@ def _points(step: Step, specs: dict[int, Spec]) -> str:
         return "x".join(map(str, written[0].shape)) or "1"
     outer = "x".join(map(str, nest.sizes[:0:-1]))
     if nest.rows:
-        return f"{outer or 1} rows of {nest.sizes[0]}"
+        return f"{outer or 1} {'rows' if outer else 'row'} of {nest.sizes[0]}"
     return f"{outer}x{nest.sizes[0]}" if outer else str(nest.sizes[0])
 
 
