@@ -284,6 +284,14 @@ def _overload(name: str) -> Callable[..., Any]:
     return method
 
 
+def _inverted(self: Any) -> Any:
+    """`~x`; the operator refuses what the function has merely no kernel for."""
+    if self._spec.dtype.category > INTEGRAL:
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type "
+                        "tensors")
+    return OPERATORS.bitwise_not(self)
+
+
 def _install_operators(cls: Any) -> None:
     for name, rest in (("add", (1,)), ("sub", (1,)), ("mul", ()), ("div", (None,)),
                        ("floor_divide", ()), ("remainder", ())):
@@ -310,7 +318,7 @@ def _install_operators(cls: Any) -> None:
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(cls, f"__{name}__", _compare(name))
     cls.__neg__, cls.__pos__, cls.__abs__ = _unary("neg"), _unary("positive"), _unary("abs")
-    cls.__invert__ = _unary("bitwise_not")
+    cls.__invert__ = _inverted
     cls.__pow__, cls.__rpow__ = _power, _reversed_power
     cls.__ipow__ = lambda self, other: self.pow_(other)
     cls.__matmul__, cls.__rmatmul__ = _matmul, _reversed_matmul

@@ -76,3 +76,33 @@ def test_flat_places():
     y = torch.zeros(2, 2)
     y.masked_scatter_(torch.tensor([[True, False], [True, True]]), torch.tensor([1.0, 2.0, 3.0]))
     assert y.tolist() == [[1, 0], [2, 3]]
+
+
+@pytest.mark.parametrize(("shape", "dim", "error"), [
+    ((3,), 0, IndexError), ((3, 2), 0, RuntimeError), ((3, 2), 1, RuntimeError),
+    ((3, 2, 2), 0, RuntimeError), ((3, 2, 2), 1, IndexError), ((3, 2, 2), 2, RuntimeError)])
+@pytest.mark.parametrize("index", [7, -1])
+def test_index_add_out_of_range(shape, dim, error, index):
+    x, place = torch.zeros(shape), torch.tensor([index])
+    source = torch.ones([1 if k == dim else n for k, n in enumerate(shape)])
+    text = "index out of range in self" if error is IndexError else (
+        f"index {index} is out of bounds for dimension {dim} with size {shape[dim]}")
+    for call in (x.index_add, x.index_add_):
+        with pytest.raises(error) as caught:
+            call(dim, place, source)
+        assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(("call", "error", "text"), [
+    (lambda x: x.index_select(1, torch.tensor([5])), RuntimeError,
+     "INDICES element is out of DATA bounds, id=5 axis_dim=2"),
+    (lambda x: x.index_select(0, torch.tensor([5])), IndexError, "index out of range in self"),
+    (lambda x: x.index_fill(0, torch.tensor([-4]), 1.0), IndexError,
+     "index -4 is out of bounds for dimension 0 with size 3"),
+    (lambda x: x.index_fill(0, torch.tensor([3]), 1.0), IndexError,
+     "index 3 is out of bounds for dimension 0 with size 3"),
+])
+def test_errors_name_the_index_that_was_given(call, error, text):
+    with pytest.raises(error) as caught:
+        call(torch.zeros(3, 2))
+    assert str(caught.value) == text

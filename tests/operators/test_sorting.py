@@ -77,3 +77,19 @@ def test_searches_and_counts():
                                                                                 True]
     assert torch.equal(line, line.clone()) is True
     assert torch.allclose(line, line + 1e-9) is True
+
+
+@pytest.mark.parametrize("kind", ["max", "min"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_running_extremes_are_the_values_at_their_indices(kind, dtype):
+    nan = float("nan")
+    rows = torch.tensor([[0.0, -0.0, 1.0, 0.0, -0.0], [-0.0, 0.0, -0.0, -1.0, -0.0],
+                         [nan, 1.0, nan, -0.0, 0.0], [3.0, 3.0, 2.0, 3.0, 3.0]], dtype=dtype)
+    for x, dim in ((rows, 1), (rows.t().contiguous(), 0)):
+        values, indices = getattr(torch, f"cum{kind}")(x, dim)
+        there = x.gather(dim, indices)
+        assert torch.equal(values.signbit(), there.signbit())
+        torch.testing.assert_close(values, there, rtol=0, atol=0, equal_nan=True)
+    zeros = getattr(torch, f"cum{kind}")(torch.tensor([0.0, -0.0, 0.0], dtype=dtype), 0)
+    assert zeros.indices.tolist() == [0, 1, 2]
+    assert zeros.values.signbit().tolist() == [False, True, False]

@@ -174,3 +174,17 @@ class TestWhere:
         assert made.tolist() == [1.0, 0.0]
         with pytest.raises(TypeError, match="invalid combination of arguments - got .int, "):
             torch.where(1, self.VALUES, self.VALUES)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.complex64])
+def test_inverting_what_has_no_bits(dtype):
+    x = torch.ones(2, dtype=dtype)
+    for _ in range(2):
+        with pytest.raises(TypeError) as caught:
+            ~x
+        assert str(caught.value) == (
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    with pytest.raises(NotImplementedError, match="\"bitwise_not_cpu\" not implemented for"):
+        torch.bitwise_not(x)
+    assert (~torch.tensor([0, 5])).tolist() == [-1, -6]
+    assert (~torch.tensor([True])).tolist() == [False]

@@ -162,10 +162,17 @@ def _gather(p: Any, self: Any, dim: int, index: Any, sparse_grad: bool) -> None:
     p.flat(body, [self.seen((shape, tuple(strides), 0)), index], [target])
 
 
-def _failing(caller: str, d: int, size: int) -> Any:
-    """What an index out of range raises: each of the operators has its own words."""
-    if caller == "index_add":
+def _failing(caller: str, d: int, shape: tuple[int, ...]) -> Any:
+    """What an index out of range raises: each of the operators has its own words.
+
+    index_add along the first or last of several dimensions is a scatter in PyTorch.
+    """
+    size = shape[d]
+    if caller == "index_reduce" or caller == "index_add" and (
+            len(shape) == 1 or 0 < d < len(shape) - 1):
         return _no_row
+    if caller == "index_add":
+        return places.out_of_bounds_runtime(d, size)
     if not caller:
         return places.out_of_bounds_runtime(d, size)
     return places.out_of_bounds(d, size, "index_copy_(): " if caller == "index_copy" else "")
@@ -234,7 +241,7 @@ def _scatter_into(p: Any, out: Any, dim: int, index: Any, src: Any, combine: str
     out, index = _sized(out), _sized(index)
     size = out.spec.shape[d]
     _nonempty(index, d, size)
-    fail = _failing(caller, d, size) if checked else None
+    fail = _failing(caller, d, tuple(out.spec.shape)) if checked else None
     shape = tuple(index.spec.shape)
     keep = [k for k in range(len(shape)) if k != d]
     order = [*keep, d]
@@ -412,7 +419,7 @@ def _constant_into(p: Any, out: Any, dim: int, index: Any, value: Any, combine: 
     size, step = out.spec.shape[d], out.spec.strides[d]
     _nonempty(index, d, size)
     keep = [k for k in range(len(shape)) if k != d]
-    fail = _failing(caller, d, size)
+    fail = _failing(caller, d, tuple(out.spec.shape))
     places.put(p, out, [shape[k] for k in keep], [out.spec.strides[k] for k in keep],
                lambda: const(value, out.spec.dtype), places.permuted(index, [*keep, d]), combine,
                offset=lambda at: places.wrapped(p, at, size, fail, False) * p.fixed(step, int64))

@@ -21,6 +21,15 @@ def _out_of_range(value: int) -> None:
     raise IndexError("index out of range in self")
 
 
+def _select_failure(d: int, shape: Any) -> Any:
+    """PyTorch's copy along the second dimension has an error of its own."""
+    def fail(value: int) -> None:
+        raise RuntimeError(f"INDICES element is out of DATA bounds, id={value} "
+                           f"axis_dim={shape[d]}")
+
+    return fail if d == 1 else _out_of_range
+
+
 def _index_select(p: Any, self: Any, dim: int, index: Any) -> None:
     _check_index("index_select", index)
     d = algebra.wrap_dim(dim, self.spec.ndim)
@@ -30,7 +39,7 @@ def _index_select(p: Any, self: Any, dim: int, index: Any) -> None:
         return
     if self.spec.shape[d] == 0 and line.spec.numel:
         _out_of_range(0)
-    gathered(p, self, (d,), (line,), [_out_of_range], negative=False)
+    gathered(p, self, (d,), (line,), [_select_failure(d, self.spec.shape)], negative=False)
 
 
 def _scalar_select(p: Any, self: Any, index: Any) -> None:
@@ -164,7 +173,8 @@ def _positive(ops: Any, self: Any, dim: int, index: Any) -> Any:
     size = self.shape[algebra.wrap_dim(dim, self.dim())] if self.dim() else 1
     if index.dtype.category != INTEGRAL:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
-    return ops.select_where(ops.lt(index, 0), ops.add(index, size), index)
+    wraps = ops.logical_and(ops.lt(index, 0), ops.ge(index, -size))
+    return ops.select_where(wraps, ops.add(index, size), index)
 
 
 def _index_reduce(inplace: bool) -> Any:

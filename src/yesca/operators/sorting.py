@@ -296,13 +296,18 @@ def _running(kind: str) -> Any:
         outs = _results(p, self, d, size)
         wide = compute_dtype(self.spec.dtype)
 
-        def body(load: Expr) -> tuple[Expr, Expr]:
+        step = x.spec.strides[-1]
+
+        def body(load: Expr, _: Expr) -> tuple[Expr, Expr]:
             value = cast(load, wide)
             best = scan(kind, value)
             hit = value.eq(best) | isnan(value)
-            return best, scan("max", where(hit, coord("inner"), const(0, int64)))
+            at = scan("max", where(hit, coord("inner"), const(0, int64)))
+            # The value at the index: of equal zeros, `best` may have the other's sign.
+            return ir.load(1, x.spec.dtype, at * p.fixed(step, int64)), at
 
-        p.rows(body, [x], outs, outer, size)
+        first = x.seen((tuple(outer), x.spec.strides[:-1], 0)).as_rows()
+        p.rows(body, [x, first], outs, outer, size)
     return program
 
 
