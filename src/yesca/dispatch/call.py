@@ -20,6 +20,7 @@ from ..core.tensor_base import (
     Extra, InferenceView, NoGradView, OneOfSeveral, TensorBase, Version,
 )
 from ..core.views import stretched
+from ..operators import unsigned
 from ..operators.record import Record
 from ..runtime.plan import NUMBER, PLAN_LIMIT, Plan, new_storage
 from ..runtime.plan import run as run_plan
@@ -242,6 +243,8 @@ def make_plan(record: Record, values: tuple[Any, ...], tensors: list[Any], targe
     device = _common_device(record, tensors)
     if device is META:
         specs = [s if s.device is META else on_meta(s) for s in specs]
+    elif record.kind != "elementwise":  # these promote first
+        unsigned.refuse(record.name, [s.dtype for s in specs])
     refs = iter([Ref(k, s) for k, s in enumerate(specs)][int(out):])
     given = []
     for mode, value in zip(record.modes, values, strict=True):

@@ -440,6 +440,10 @@ _C_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half",
 def _equal_dtypes(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
     """lerp promotes nothing: the dtypes of all its tensors must be equal."""
     own = values[0].spec.dtype
+    if own.category < FLOATING:
+        weight = "scalar" if isinstance(values[2], (int, float, complex)) else "tensor"
+        raise NotImplementedError(
+            f"\"lerp_kernel_{weight}\" not implemented for '{SCALAR_NAMES[own]}'")
     for name, value in zip(("end", "weight"), values[1:], strict=True):
         given = None if isinstance(value, (int, float, complex)) else value.spec.dtype
         if given is not None and given is not own:

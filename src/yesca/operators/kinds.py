@@ -16,6 +16,7 @@ from ..core.memory_formats import pointwise
 from ..core.spec import spec
 from ..core.views import broadcast_shapes, wrap_dims
 from ..loops.ir import Expr, cast, const, fold
+from . import unsigned
 from .record import Record, register
 
 
@@ -41,6 +42,8 @@ def elementwise_dtypes(record: Record, p: Any, promoted: DType, values: tuple[An
                        ) -> tuple[DType, DType]:
     """(compute dtype, result dtype) by the record's rule."""
     rule = record.dtype
+    if promoted in unsigned.WIDE:
+        unsigned.refuse(record.name, (promoted,))
     if "bifc"[promoted.category] not in record.takes and not record.derived_from:
         raise record.lacks(p.scalar_name(promoted))
     if callable(rule):

@@ -12,6 +12,7 @@ from ..core.views import Strided, movedim, wrap_dim
 from ..loops import ir
 from ..loops.ir import Expr, cast
 from ..loops.scalar import absolute, as_bool, exp, fold, log, where
+from . import unsigned
 from .kinds import (
     composite, compute_dtype, reduced_dims, reduced_shape, reduction, rows, view,
 )
@@ -139,9 +140,15 @@ def _prod_with_zeros(ops: Any, grad: Any, self: Any, dim: Any, keepdim: bool) ->
 prod = reduction("prod(Tensor self, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
                  "Tensor", "prod", dtype="sum", takes="bifc", backward={"self": _prod_back},
                  node_name=_by_dim("Prod"), autocast="float32", doc="The product over dim.")
-count_nonzero = composite(
-    "count_nonzero(Tensor self, any? dim=None) -> Tensor",
-    lambda ops, self, dim: ops.sum(ops.ne(self, 0), dim), doc="How many are not zero.")
+
+
+def _count_nonzero(ops: Any, self: Any, dim: Any) -> Any:
+    unsigned.refuse("count_nonzero", (self.dtype,))
+    return ops.sum(ops.ne(self, 0), dim)
+
+
+count_nonzero = composite("count_nonzero(Tensor self, any? dim=None) -> Tensor", _count_nonzero,
+                          doc="How many are not zero.")
 
 
 # ---- one dimension with indices --------------------------------------------------------------
