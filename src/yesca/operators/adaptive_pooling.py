@@ -56,10 +56,11 @@ def _quotient(total: Expr, *counts: Expr) -> Expr:
     return total / whole
 
 
-def _average_backward(p: Any, grad_output: Any, shape: Sizes, rank: int) -> None:
+def _average_backward(p: Any, grad_output: Any, shape: Sizes, strides: Sizes, rank: int
+                      ) -> None:
     """The parts that an input element lies in are the parts of the output divided by the input."""
     dtype = grad_output.spec.dtype
-    made = p.result(spec(dtype, shape, None, p.device))
+    made = p.result(spec(dtype, shape, strides, p.device))
     if made.spec.numel == 0 or grad_output.spec.numel == 0:
         if made.spec.numel:
             p.flat(lambda: const(0, dtype), [], [made])
@@ -75,14 +76,14 @@ def _average_backward(p: Any, grad_output: Any, shape: Sizes, rank: int) -> None
     p.flat(lambda v: v, [total], [made])
 
 
-rows("adaptive_avg_pool_backward(Tensor grad_output, any shape, int rank) -> Tensor",
-     _average_backward, method=False,
+rows("adaptive_avg_pool_backward(Tensor grad_output, any shape, any strides, int rank) -> "
+     "Tensor", _average_backward, method=False,
      backward={"grad_output": lambda ops, grad, grad_output_spec, rank: ops.adaptive_avg_pool(
          grad, tuple(grad_output_spec.shape)[-rank:])})
 rows("adaptive_avg_pool(Tensor self, any size) -> Tensor", _average, method=False,
      node_name=lambda plan: f"AdaptiveAvgPool{len(plan.values[1])}DBackward0",
      backward={"self": lambda ops, grad, self_spec, size: ops.adaptive_avg_pool_backward(
-         grad, tuple(self_spec.shape), len(size))})
+         grad, *spans.place(self_spec), len(size))})
 
 
 def _public_average(rank: int) -> Any:
@@ -141,7 +142,7 @@ def _winner(p: Any, value: Expr, kept: Expr, start: Expr, pick: Any, step: int
 rows("adaptive_max_pool(Tensor self, any size) -> (Tensor, Tensor)", _largest, method=False,
      carriers=1, node_name=lambda plan: f"AdaptiveMaxPool{len(plan.values[1])}DBackward0",
      backward={"self": lambda ops, grad, result1, self_spec, size: ops.max_pool_backward(
-         grad, result1, tuple(self_spec.shape), len(size))})
+         grad, result1, *spans.place(self_spec), len(size))})
 
 
 def _public_largest(rank: int) -> Any:

@@ -340,7 +340,8 @@ def _group_norm_backward(p: Any, grad_output: Any, input: Any, groups: int, weig
                          mean: Any, rstd: Any, output_mask: Any, eps: float) -> None:
     dtype, shape = input.spec.dtype, tuple(input.spec.shape)
     wide = compute_dtype(dtype)
-    made = p.result(spec(dtype, shape, None, p.device)) if output_mask[0] else absent(p, input)
+    made = p.result(spec(dtype, shape, following(input.spec), p.device)) if output_mask[0] \
+        else absent(p, input)
     kind = weight.spec.dtype if weight is not None else dtype
     tops = [p.result(spec(kind, (shape[1],), None, p.device)) if wanted else absent(p, input)
             for wanted in output_mask[1:]]

@@ -157,7 +157,7 @@ def _convolution_backward(p: Any, grad_output: Any, input: Any, weight: Any, bia
     wants = output_mask
     to_input = p.result(_layout(input, weight, tuple(input.spec.shape), groups, p)) \
         if wants[0] else absent(p, input)
-    to_weight = p.result(spec(weight.spec.dtype, weight.spec.shape, None, p.device)) \
+    to_weight = p.result(_layout(input, weight, tuple(weight.spec.shape), groups, p)) \
         if wants[1] else absent(p, input)
     to_bias = p.result(spec(bias_dtype, (grad_output.spec.shape[1],), None, p.device)) \
         if wants[2] else absent(p, input)

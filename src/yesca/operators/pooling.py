@@ -171,10 +171,11 @@ def _winners(p: Any, d: int, unit: int, padding: Sizes, dilation: Sizes, found: 
     return body
 
 
-def _max_pool_backward(p: Any, grad_output: Any, indices: Any, shape: Sizes, rank: int) -> None:
+def _max_pool_backward(p: Any, grad_output: Any, indices: Any, shape: Sizes, strides: Sizes,
+                       rank: int) -> None:
     """Every gradient to the place that its window's maximum came from; rows in order."""
     dtype = grad_output.spec.dtype
-    made = p.result(spec(dtype, shape, None, p.device))
+    made = p.result(spec(dtype, shape, strides, p.device))
     if made.spec.numel == 0:
         return
     wide = compute_dtype(dtype)
@@ -185,8 +186,9 @@ def _max_pool_backward(p: Any, grad_output: Any, indices: Any, shape: Sizes, ran
         g, size = p.joined(grad_output, rank)
         places, _ = p.joined(indices, rank)
         into = total.seen((lead, total.spec.strides[:len(lead)], 0)).as_rows()
-        p.rows(lambda v, at: p.store(cast(v, wide), at, accumulate="sum"), [g, places], [into],
-               lead, size)
+        step = total.spec.strides[-1]  # places count pixels, in any format
+        p.rows(lambda v, at: p.store(cast(v, wide), at * p.fixed(step, int64), accumulate="sum"),
+               [g, places], [into], lead, size)
     if total is not made:
         p.flat(lambda v: v, [total], [made])
 
@@ -200,8 +202,8 @@ def _at_maxima(ops: Any, grad: Any, indices: Any, rank: int) -> Any:
     return ops.reshape(picked, shape)
 
 
-rows("max_pool_backward(Tensor grad_output, Tensor indices, any shape, int rank) -> Tensor",
-     _max_pool_backward, method=False,
+rows("max_pool_backward(Tensor grad_output, Tensor indices, any shape, any strides, int rank) -> "
+     "Tensor", _max_pool_backward, method=False,
      backward={"grad_output": lambda ops, grad, indices, rank: _at_maxima(
          ops, grad, indices, rank)})
 
@@ -214,7 +216,7 @@ rows("max_pool(Tensor self, any kernel, any stride, any padding, any dilation, b
      "bool indices) -> (Tensor, Tensor)", _max_pool, method=False, carriers=1,
      node_name=lambda plan: f"MaxPool{_rank_of(plan)}DWithIndicesBackward0",
      backward={"self": lambda ops, grad, result1, self_spec, kernel: ops.max_pool_backward(
-         grad, result1, tuple(self_spec.shape), len(kernel))})
+         grad, result1, *spans.place(self_spec, len(kernel)), len(kernel))})
 
 
 def _public_max(rank: int, indices: bool) -> Any:
@@ -330,12 +332,12 @@ def _window_sums(p: Any, x: Any, dim: int, windows: int, kernel: int, stride: in
     return made
 
 
-def _avg_pool_backward(p: Any, grad_output: Any, shape: Sizes, kernel: Sizes, stride: Sizes,
-                       padding: Sizes, ceil_mode: bool, count_include_pad: bool,
+def _avg_pool_backward(p: Any, grad_output: Any, shape: Sizes, strides: Sizes, kernel: Sizes,
+                       stride: Sizes, padding: Sizes, ceil_mode: bool, count_include_pad: bool,
                        divisor_override: int | None) -> None:
     """Each gradient over its count, then spread over its window, one dimension at a time."""
     rank, dtype = len(kernel), grad_output.spec.dtype
-    made = p.result(spec(dtype, shape, None, p.device))
+    made = p.result(spec(dtype, shape, strides, p.device))
     if made.spec.numel == 0:
         return
     wide = compute_dtype(dtype)
@@ -372,7 +374,7 @@ def _spread(p: Any, y: Any, dim: int, extent: int, kernel: int, stride: int) -> 
 
 _AVERAGE = ("any kernel, any stride, any padding, bool ceil_mode, bool count_include_pad, "
             "any divisor_override")
-rows(f"avg_pool_backward(Tensor grad_output, any shape, {_AVERAGE}) -> Tensor",
+rows(f"avg_pool_backward(Tensor grad_output, any shape, any strides, {_AVERAGE}) -> Tensor",
      _avg_pool_backward, method=False,
      backward={"grad_output": lambda ops, grad, kernel, stride, padding, ceil_mode,
                count_include_pad, divisor_override: ops.avg_pool(
@@ -382,7 +384,7 @@ rows(f"avg_pool(Tensor self, {_AVERAGE}) -> Tensor", _avg_pool, method=False,
      node_name=lambda plan: f"AvgPool{_rank_of(plan)}DBackward0",
      backward={"self": lambda ops, grad, self_spec, kernel, stride, padding, ceil_mode,
                count_include_pad, divisor_override: ops.avg_pool_backward(
-                   grad, tuple(self_spec.shape), kernel, stride, padding, ceil_mode,
+                   grad, *spans.place(self_spec), kernel, stride, padding, ceil_mode,
                    count_include_pad, divisor_override)})
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.dtypes import FLOATING, DType, int64
+from ..core.memory_formats import image
 from ..core.spec import contiguous_strides
 from ..loops.ir import Expr, cast, const, coord, fold, load
 from ..loops.scalar import idiv, irem, maximum, minimum, where
@@ -27,6 +28,13 @@ def numbers(name: str, argument: str, value: Any, rank: int) -> tuple[int, ...]:
         word = {1: "one int", 2: "two ints", 3: "three ints"}[rank]
         raise RuntimeError(f"{name}: {argument} must either be a single int, or a tuple of {word}")
     return made
+
+
+def place(like: Any, rank: int = 2) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Shape and strides of the gradient of a pool's input: in the input's memory format, where
+    PyTorch's pool of this rank knows others than the plain one."""
+    shape = tuple(like.shape)
+    return shape, image(like, shape, rank)
 
 
 def pooled_size(size: int, kernel: int, stride: int, padding: int, dilation: int,
