@@ -98,3 +98,21 @@ def test_packed_sequences_run_as_if_alone(kind):
         assert torch.allclose(part, alone, atol=1e-6)
         last_hidden = last[0] if kind == "LSTM" else last
         assert torch.allclose(hidden[:, index], last_hidden, atol=1e-6)
+
+
+def test_lstm_takes_the_lower_precision_of_autocast():
+    torch.manual_seed(0)
+    lstm = torch.nn.LSTM(4, 3, num_layers=2, bidirectional=True, batch_first=True)
+    x = torch.rand(2, 5, 4)
+    with torch.autocast("cpu"):
+        outputs, (h, c) = lstm(x)
+        given, _ = lstm(x, (torch.zeros(4, 2, 3), torch.zeros(4, 2, 3)))
+        cell = torch.nn.LSTMCell(4, 3)(x[0])[0]
+        gru, _ = torch.nn.GRU(4, 3)(x)
+        packed, _ = lstm(torch.nn.utils.rnn.pack_padded_sequence(x, [5, 3], batch_first=True))
+    assert {outputs.dtype, h.dtype, c.dtype, given.dtype} == {torch.bfloat16}
+    assert torch.equal(outputs, given)
+    assert {gru.dtype, packed.data.dtype, cell.dtype} == {torch.float32}  # no operators there
+    torch.testing.assert_close(outputs.float(), lstm(x)[0], rtol=0.03, atol=0.03)
+    outputs.float().sum().backward()
+    assert {p.grad.dtype for p in lstm.parameters()} == {torch.float32}

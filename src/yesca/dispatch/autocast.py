@@ -7,6 +7,7 @@ the casts, and below transforms; parts of a composite that has a class run witho
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from typing import Any
 
 from ..core.devices import CPU
@@ -49,6 +50,12 @@ def run(record: Record, values: tuple[Any, ...]) -> Any:
         return call.run(record, _cast_all(record, values, wanted, lower))
     finally:
         set_autocast(lower)
+
+
+def lowered(values: Iterable[Any]) -> list[Any]:
+    """Tensors as an operator of the class "lower" takes them; others as they are."""
+    lower = STATE.autocast
+    return [_cast(value, lower, lower) for value in values]
 
 
 def _eligible(value: Any) -> bool:

@@ -8,6 +8,8 @@ import numbers
 from ...base.frames import warn
 from ... import functional as ops
 from ..._tensor import Tensor
+from ...dispatch.autocast import lowered
+from ...dispatch.state import STATE, set_autocast
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
@@ -141,8 +143,11 @@ class RNNBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def _run(self, input, states: tuple[Tensor, ...] | None):
-        """(outputs, final states) from (L, N, I), unbatched or batch-first, or packed sequences."""
+    def _run(self, input, states: tuple[Tensor, ...] | None, weights: dict | None = None):
+        """(outputs, final states) from (L, N, I), unbatched or batch-first, or packed sequences.
+
+        weights: what stands for the parameters, by their names.
+        """
         if isinstance(input, PackedSequence):
             return self._run_packed(input, states)
         if input.dim() not in (2, 3):
@@ -155,7 +160,7 @@ class RNNBase(Module):
             sequence = input.transpose(0, 1)
         self._check_input(sequence)
         states = self._initial_states(sequence, sequence.size(1), states, batched)
-        sequence, last = self._run_layers(sequence, states, None)
+        sequence, last = self._run_layers(sequence, states, None, weights)
         if not batched:
             return sequence.squeeze(1), tuple(state.squeeze(1) for state in last)
         return (sequence.transpose(0, 1) if self.batch_first else sequence), last
@@ -172,7 +177,13 @@ class RNNBase(Module):
             last = tuple(state.index_select(1, packed.unsorted_indices) for state in last)
         return packed._replace(data=data), last
 
-    def _run_layers(self, sequence: Tensor, states: tuple[Tensor, ...], sizes: list[int] | None):
+    def _run_layers(
+        self,
+        sequence: Tensor,
+        states: tuple[Tensor, ...],
+        sizes: list[int] | None,
+        weights: dict | None = None,
+    ):
         """All layers and directions over (L, N, I), or over packed data where sizes are given."""
         finals: list[tuple[Tensor, ...]] = []
         for layer in range(self.num_layers):
@@ -180,7 +191,7 @@ class RNNBase(Module):
             for direction in range(self._directions):
                 index = layer * self._directions + direction
                 start = tuple(state[index] for state in states)
-                rest = (start, self._weights_of(layer, direction), direction == 1)
+                rest = (start, self._weights_of(layer, direction, weights), direction == 1)
                 if sizes is None:
                     output, final = walk(self.mode, sequence, *rest)
                 else:
@@ -192,10 +203,11 @@ class RNNBase(Module):
                 sequence = F.dropout(sequence, self.dropout, self.training)
         return sequence, tuple(ops.stack(entries) for entries in zip(*finals, strict=True))
 
-    def _weights_of(self, layer: int, direction: int) -> dict[str, Tensor | None]:
-        return {
-            kind: self._parameters.get(_weight_name(kind, layer, direction)) for kind in _KINDS
-        }
+    def _weights_of(
+        self, layer: int, direction: int, weights: dict | None = None
+    ) -> dict[str, Tensor | None]:
+        weights = self._parameters if weights is None else weights
+        return {kind: weights.get(_weight_name(kind, layer, direction)) for kind in _KINDS}
 
     def _check_input(self, sequence: Tensor) -> None:
         if sequence.size(-1) != self.input_size:
@@ -359,7 +371,18 @@ class LSTM(RNNBase):
         )
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None):
-        return self._run(input, hx)
+        lower = STATE.autocast
+        if lower is None or self.proj_size or isinstance(input, PackedSequence):
+            return self._run(input, hx)
+        # All layers are one operator of PyTorch's, of those that take the lower precision.
+        input = lowered([input])[0]
+        hx = None if hx is None else tuple(lowered(hx))
+        weights = dict(zip(self._parameters, lowered(self._parameters.values()), strict=True))
+        set_autocast(None)
+        try:
+            return self._run(input, hx, weights)
+        finally:
+            set_autocast(lower)
 
 
 class RNNCellBase(Module):
