@@ -81,3 +81,27 @@ def test_one_bound(name):
         getattr(torch.arange(4), f"{name}_")(0.5)
     with pytest.raises(NotImplementedError, match=f'"{name}_scalar_cpu" not implemented for'):
         getattr(torch, name)(torch.tensor([True]), True)
+
+
+X = torch.tensor([0.5, 2.0, 3.0], requires_grad=True)
+#: Operators with several forms: PyTorch's node has another name, and edges for tensors only.
+FORMS = {
+    "PowBackward0": lambda: X**2.5, "PowBackward1": lambda: X**X, "PowBackward2": lambda: 2**X,
+    "XlogyBackward0": lambda: torch.xlogy(X, X), "XlogyBackward1": lambda: torch.xlogy(2, X),
+    "XlogyBackward2": lambda: torch.xlogy(X, 2), "CopysignBackward0": lambda: torch.copysign(X, X),
+    "CopysignBackward1": lambda: torch.copysign(X, 1.0), "RoundBackward0": lambda: X.round(),
+    "RoundBackward1": lambda: X.round(decimals=1), "MedianBackward0": lambda: X.median(),
+    "MedianBackward1": lambda: X.median(0)[0], "NanmedianBackward0": lambda: X.nanmedian(),
+    "NanmedianBackward1": lambda: X.nanmedian(0)[0], "KthvalueBackward0": lambda: X.kthvalue(1)[0],
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_forms(name):
+    for _ in range(3):  # also where the call has been learnt
+        node = FORMS[name]().grad_fn
+        assert node.name() == name
+        edges = 2 if name in ("PowBackward1", "XlogyBackward0", "CopysignBackward0") else 1
+        assert len([e for e, _ in node.next_functions if e is not None]) == edges
+        if edges == 1:
+            assert len(node.next_functions) == 1

@@ -59,3 +59,10 @@ def test_expanded_targets_that_may_be_written():
     assert x.tolist() == [[4.0, 5.0, 6.0]]
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         wide[:] = 3
+
+
+def test_warnings_about_expanded_targets_name_the_program():
+    target = yesca.ones(1).expand(2)
+    with pytest.warns(UserWarning, match="Use of masked_fill_ on expanded tensors") as caught:
+        target.masked_fill_(yesca.tensor(True), 1)
+    assert [w.filename for w in caught] == [__file__]

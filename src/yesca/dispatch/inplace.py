@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
+from ..base.frames import warn
 from ..core import registry
 from ..core.spec import spec
 from ..core.tensor_base import BarredView
@@ -29,9 +29,9 @@ def check_places(seen: Any, record: Any = None) -> None:
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location. Please clone() the tensor before performing the operation.")
     if record.stretched != "allowed":
-        warnings.warn(f"Use of {record.stretched} on expanded tensors is deprecated. Please "
-                      "clone() the tensor before performing this operation. This also applies to "
-                      "advanced indexing e.g. tensor[mask] = scalar", UserWarning, stacklevel=4)
+        warn(f"Use of {record.stretched} on expanded tensors is deprecated. Please clone() the "
+             "tensor before performing this operation. This also applies to advanced indexing "
+             "e.g. tensor[mask] = scalar")
 
 
 def check_operands(record: Any, target: Any, others: Iterable[Any]) -> None:

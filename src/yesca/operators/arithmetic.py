@@ -11,7 +11,7 @@ from ..loops.scalar import (
     absolute, cast, conj, copysign, floor, fma, fmod, idiv, irem, is_complex, isnan, maximum,
     minimum, real, sqrt, trunc, where,
 )
-from .kinds import composite, elementwise
+from .kinds import composite, elementwise, is_number
 
 
 def floating(x: Expr) -> bool:
@@ -265,7 +265,7 @@ signbit = elementwise("signbit(Tensor self) -> Tensor",
                       lambda x: copysign(const(1, x.dtype), x) < 0 if floating(x) else x < 0,
                       dtype="compare", inplace=False, doc="Whether the sign bit is set.")
 copysign_ = elementwise("copysign(Tensor self, Tensor other) -> Tensor", copysign, dtype="float",
-                        node_name=lambda plan: f"CopysignBackward{int(plan.operands < 2)}",
+                        node_name=lambda plan: f"CopysignBackward{int(is_number(plan, 1))}",
                         backward={"self": lambda grad, self, result:
                                   where(self.eq(0), 0.0, grad * (result / self)),
                                   "other": lambda grad: 0},

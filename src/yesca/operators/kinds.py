@@ -20,6 +20,11 @@ from . import unsigned
 from .record import Record, register
 
 
+def is_number(plan: Any, argument: int) -> bool:
+    """Whether a plan was made for a number in the place of this tensor argument."""
+    return getattr(plan.values[argument], "spec", None) is None
+
+
 def compute_dtype(dtype: DType) -> DType:
     """Half types are computed in float32 and rounded once per record."""
     return float32 if dtype in (float16, bfloat16) else dtype

@@ -10,7 +10,7 @@ from ..loops.scalar import (
     ceil, floor, imag, is_complex, log, power, real, round_half_even, sqrt, trunc, where,
 )
 from .arithmetic import floating
-from .kinds import composite, elementwise
+from .kinds import composite, elementwise, is_number
 
 
 def _power(x: Expr, y: Expr) -> Expr:
@@ -30,10 +30,10 @@ def _power_exponent_grad(grad: Expr, self: Expr, exponent: Expr, result: Expr) -
 
 pow_tensor = elementwise(
     "pow_general(Tensor self, Tensor exponent) -> Tensor", _power, takes="ifc", kernel="pow",
-    node_name=lambda plan: f"PowBackward{int(plan.operands > 1)}",
+    node_name=lambda plan: f"PowBackward{1 if plan.operands > 1 else 2 * is_number(plan, 0)}",
     backward={"self": _power_base_grad, "exponent": _power_exponent_grad}, method=False,
     out=False, domain={"self": (0.3, 3.0), "exponent": (0.0, 3.0)},
-    numbers=("exponent",))
+    numbers=("self", "exponent"))
 
 
 def _fixed_power(x: Expr, exponent: float) -> Expr:
@@ -89,7 +89,7 @@ def _power_of(inplace: bool) -> Any:
         if not ops.is_tensor(self):
             base = _wrapped(self, exponent.dtype) if isinstance(self, int) else self
             exponent = ops.contiguous(exponent)  # as the powers of a number are
-            return ops.pow_general(ops.scalar_tensor(base, exponent), exponent)
+            return ops.pow_general(base, exponent)
         if isinstance(exponent, bool) and self.dtype is bool_:
             return getattr(ops, fixed)(self, int(exponent))
         if isinstance(exponent, (int, float)) and exponent in _PLAIN_EXPONENTS:
@@ -141,6 +141,7 @@ def _round(x: Expr, decimals: int) -> Expr:
 
 
 round_ = elementwise("round(Tensor self, *, int decimals=0) -> Tensor", _round,
+                     node_name=lambda plan: f"RoundBackward{int(plan.values[1] != 0)}",
                      takes="if",
                      kernel="round_vml_cpu",
                      no_complex="round is not supported for complex inputs",

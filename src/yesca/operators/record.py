@@ -149,8 +149,8 @@ class Record:
         """Whether a number in the place of a tensor is an edge of the tape's node, as PyTorch has
         it: there, such a number is made a tensor."""
         return self.name == "select_where" or self.kind == "elementwise" and self.name not in (
-            "rsub", "remainder", "fmod", "lerp", "clamp", "floor_divide",
-            "xlogy", "copysign", "clamp_min", "clamp_max")
+            "rsub", "remainder", "fmod", "lerp", "clamp", "floor_divide", "pow_general", "xlogy",
+            "copysign", "clamp_min", "clamp_max")
 
     def saved_names(self, wanted: set[str]) -> list[str]:
         """Names that the formulas for these arguments read: what the tape must keep."""

@@ -223,12 +223,16 @@ for _name in ("kthvalue", "median", "nanmedian"):
     rows(f"{_name}_order(Tensor self, int dim, bool keepdim, int k) -> (Tensor, Tensor)",
          lambda p, self, dim, keepdim, k, which=_name: _order_value(
              p, self, dim, keepdim, which, k), kind="sort", method=False,
-         node_name=f"{_name.capitalize()}Backward{int(_name != 'kthvalue')}",
+         node_name=lambda plan, name=_name:
+             f"{name.capitalize()}Backward{int(name != 'kthvalue' and not plan.values[3])}",
          backward={"self": _place_back})
 composite("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor, Tensor)",
           lambda ops, self, k, dim, keepdim: ops.named("kthvalue", ops.kthvalue_order(
               self, _wrapped(dim, self), keepdim, int(k))), out=True,
           doc="The k-th smallest value along dim, and where it is.")
+
+
+_ALL = 1  # in the place of k: the median of all values, a node of its own in PyTorch
 
 
 def _median(name: str) -> Any:
@@ -238,7 +242,7 @@ def _median(name: str) -> Any:
             return ops.named(name, order(self, _wrapped(dim, self), keepdim, 0))
         if self.numel() == 0:
             return ops.full((), float("nan"), dtype=self.dtype, device=self.device)
-        return order(ops.reshape(self, (-1,)), 0, False, 0)[0]
+        return order(ops.reshape(self, (-1,)), 0, False, _ALL)[0]
     return body
 
 

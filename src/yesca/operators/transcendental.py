@@ -15,7 +15,7 @@ from ..loops.scalar import (
     exp2, expm1, isnan, lgamma, log, log1p, log2, log10, sin, sinh, sqrt, tan, tanh, where,
 )
 from .arithmetic import unrounded
-from .kinds import compute_dtype, elementwise, rows
+from .kinds import compute_dtype, elementwise, is_number, rows
 
 
 def _float(name: str, body: Any, grad: Any, doc: str, **options: Any) -> Any:
@@ -174,8 +174,8 @@ def _x_log(function: Any) -> Any:
 
 xlogy = elementwise(
     "xlogy(Tensor self, Tensor other) -> Tensor", _x_log(log), dtype="float", steps=True,
-    numbers=("self", "other"), domain={"other": (0.2, 3.0)}, node_name=lambda plan:
-    f"XlogyBackward{0 if plan.operands > 1 else 1 + (plan.values[0].__class__.__name__ == 'Ref')}",
+    numbers=("self", "other"), domain={"other": (0.2, 3.0)},
+    node_name=lambda plan: f"XlogyBackward{is_number(plan, 0) + 2 * is_number(plan, 1)}",
     backward={"self": lambda grad, self, other: where(
         self.eq(0) & (other <= 0), 0.0, grad * log(other)),
         "other": lambda grad, self, other: grad * self / other},
