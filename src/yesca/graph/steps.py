@@ -111,7 +111,7 @@ def layout(nest: Nest) -> geometry.Geometry:
         return geometry.flat(stage, shape, [s[::-1] for s in strides], main, exact=True)
     return geometry.rows(stage, nest.sizes[:0:-1], [s[:0:-1] for s in strides],
                          None if _numbered(stage) else main, nest.sizes[0],
-                         [s[0] for s in strides])
+                         [s[0] for s in strides], exact=True)
 
 
 def _numbered(stage: Stage) -> bool:

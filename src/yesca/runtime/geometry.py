@@ -13,6 +13,9 @@ from ..targets.llvm import TILE, Variant
 from . import variants
 
 
+KEPT = 2048  # elements of a row up to which values of it may be kept on the stack
+
+
 @dataclass(frozen=True)
 class Geometry:
     """Strides in elements: `inner` those of the inner axis, `steps` per buffer and dimension."""
@@ -75,14 +78,17 @@ def _tiled(stage: Stage, sizes: list[int], steps: list[list[int]], crossing: int
 
 
 def rows(stage: Stage, outer: Sequence[int], strides: Sequence[Sequence[int]], main: int | None,
-         size: int, inner: Sequence[int]) -> Geometry:
+         size: int, inner: Sequence[int], exact: bool = False) -> Geometry:
     """A rows stage: one row per point of `outer`, each with an inner axis of `size`.
 
     Rows are visited in the storage order of buffer `main`, or in the order of `outer`.
+    exact: the kernel may know that rows are short.
     """
     order = range(len(outer)) if main is None else storage_order(tuple(outer), strides[main])
     sizes, steps = collapse([outer[d] for d in order], [[s[d] for d in order] for s in strides])
     variant = variants.row_variant(stage, [b.inner for b in stage.buffers], inner, sizes, steps)
+    if exact and not variant.columns and size <= KEPT:
+        variant = Variant(kept=True)
     grain = max(1, variants.grain(stage) // max(size, 1))
     if variant.columns:  # whole vectors of columns for each thread
         lanes = 64 if sizes[0] >= 256 else 16

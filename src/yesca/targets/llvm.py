@@ -25,6 +25,7 @@ from ..core.dtypes import DType, bool_, float32, float64, int64
 from ..loops.folds import LANES, WIDE
 from ..loops.ir import Expr, Stage, Store, inner_varying
 from .llvm_folds import Fold, combined, emit_scan
+from .llvm_scratch import Scratch
 from .llvm_values import (
     Text, Value, literal, memory_type, operation, scalar_type, splat, vector_type,
 )
@@ -39,11 +40,13 @@ class Variant:
     pattern: per buffer "c" (stride of one item), "0" (stride zero) or "g" (any); empty: general.
     columns: the pattern is that of the innermost outer dimension, over which the lanes run.
     tiled: a flat stage goes over its two innermost dimensions in squares (a transposing copy).
+    kept: rows are short enough to keep values on the stack that several passes over a row need.
     """
 
     pattern: str = ""
     columns: bool = False
     tiled: bool = False
+    kept: bool = False
 
 
 GENERAL = Variant()
@@ -77,6 +80,7 @@ class StageText:
         self.arguments = len(stage.arguments)
         self.varying = inner_varying(stage)
         self.entry = Frame(None, False)
+        self.scratch: Scratch | None = None
 
     # ---- words ---------------------------------------------------------------------------
 
@@ -114,6 +118,11 @@ class StageText:
         if dtype.itemsize < 8:
             value = self.text.let(f"trunc i64 {value} to {scalar_type(dtype)}")
         return Value(value, dtype)
+
+    def turn(self, number: int) -> None:
+        """Which pass over the row comes next."""
+        if self.scratch is not None:
+            self.scratch.now = number
 
     # ---- loops ---------------------------------------------------------------------------
 

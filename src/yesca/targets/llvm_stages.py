@@ -9,6 +9,7 @@ from ..loops.folds import LANES, WIDE, neutral, passes
 from ..loops.ir import Expr, Store, fold_lanes, walk
 from .llvm import TILE, Frame, StageText
 from .llvm_folds import Fold, emit_scan
+from .llvm_scratch import Scratch
 from .llvm_values import Value, literal, memory_type, scalar_type, splat, vector_type
 
 
@@ -172,6 +173,8 @@ def write_rows(writer: StageText) -> None:
             same = text.let(f"icmp eq i64 {stride}, {buffer.dtype.itemsize}")
             flag = text.let(f"and i1 {flag}, {same}")
 
+    writer.scratch = None if ordered else _scratch(writer)
+
     def row(index: str) -> None:
         bases = writer.bases(index)
 
@@ -210,16 +213,30 @@ Pass = Callable[[Frame, list[Expr], list[Store]], None]
 
 def _passes(writer: StageText, frame: Frame, run: Pass) -> None:
     """One loop over the inner axis per level and width of folds, one for the stores along it."""
-    for folds in passes(writer.stage):
+    for k, folds in enumerate(passes(writer.stage)):
         writer.prepare(frame, [f.args[0] for f in folds])
+        writer.turn(k)
         run(frame, folds, [])
     inner = [s for s in writer.stage.stores if _is_inner(writer, s)]
     if inner:
-        needed = [e for s in inner for e in (s.value, s.offset, s.guard) if e is not None]
-        writer.prepare(frame, needed)
+        writer.prepare(frame, _parts(inner))
+        writer.turn(len(passes(writer.stage)))
         run(frame, [], inner)
     rest = tuple(s for s in writer.stage.stores if s not in inner)
     _evaluate_then_store(writer, frame, rest)
+
+
+def _parts(stores: list[Store]) -> list[Expr]:
+    return [e for s in stores for e in (s.value, s.offset, s.guard) if e is not None]
+
+
+def _scratch(writer: StageText) -> Scratch | None:
+    """Rows of scratch memory, where the variant allows them."""
+    if not writer.variant.kept:
+        return None
+    inner = [s for s in writer.stage.stores if _is_inner(writer, s)]
+    return Scratch(writer, [*([f.args[0] for f in folds] for folds in passes(writer.stage)),
+                            _parts(inner)])
 
 
 def _is_inner(writer: StageText, item: Store) -> bool:
@@ -251,11 +268,15 @@ def _scalar_pass(writer: StageText, frame: Frame, bases: list[str], folds: list[
         inside = Frame(frame, True)
         inside.index, inside.point = index, frame.point
         inside.address = _inner_address(writer, bases, index, vector=False)
+        if writer.scratch is not None:
+            writer.scratch.enter(inside)
         for state in states:
             state.enter(inside)
         for node, place in scans:
             inside.values[node] = emit_scan(writer, node, inside, place)
         _evaluate_then_store(writer, inside, tuple(stores))
+        if writer.scratch is not None:
+            writer.scratch.leave(inside)
 
     writer.loop("0", writer.size, "1", body)
     for fold, state in zip(folds, states, strict=True):
@@ -288,9 +309,13 @@ def _vector_pass(writer: StageText, frame: Frame, bases: list[str], folds: list[
         inside = Frame(frame, True, lanes, mask)
         inside.index, inside.point = index, frame.point
         inside.address = _inner_address(writer, bases, index, vector=True)
+        if writer.scratch is not None:
+            writer.scratch.enter(inside)
         for state in states:
             state.enter(inside)
         _evaluate_then_store(writer, inside, tuple(stores))
+        if writer.scratch is not None:
+            writer.scratch.leave(inside)
 
     whole = text.let(f"and i64 {writer.size}, {-main}")
     writer.loop("0", whole, str(main), lambda i: step(i, wide, main, None))
