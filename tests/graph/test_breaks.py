@@ -67,6 +67,22 @@ def test_writes_to_memory_that_overlaps_itself():
     assert torch.equal(torch.compile(stepped)(x), expected)
 
 
+def test_writes_over_what_nobody_has_read():
+    """Only the last of them is left, in a kernel that keeps the rules of the IR."""
+    def written(x):
+        x.mul_(2)
+        x.add_(1)
+        y = x + 1
+        y.mul_(2)
+        y.sin_()
+        return y.amax(0)
+
+    x = torch.linspace(0, 1, 8192).view(64, 128)
+    other = x.clone()
+    assert torch.equal(torch.compile(written)(x), written(other))
+    assert torch.equal(x, other)
+
+
 def test_any_python_runs():
     def growing(x):
         values = [x.sum()]

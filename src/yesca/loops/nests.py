@@ -128,7 +128,8 @@ def pruned(nest: Nest, kept: tuple[Store, ...]) -> Nest:
     new_buffer = {old: k for k, old in enumerate(buffers)}
     new_argument = {old: k for k, old in enumerate(arguments)}
     stores = renumbered(kept, new_buffer, new_argument)
-    made = Stage(stage.kind, tuple(stage.buffers[b] for b in buffers),
+    written = {s.buffer for s in kept}
+    made = Stage(stage.kind, tuple(replace(stage.buffers[b], output=b in written) for b in buffers),
                  tuple(stage.arguments[a] for a in arguments), stores)
     return replace(nest, stage=made, operands=tuple(nest.operands[b] for b in buffers),
                    numbers=tuple(nest.numbers[a] for a in arguments))
