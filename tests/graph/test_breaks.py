@@ -277,6 +277,41 @@ def test_garbage_is_not_kept():
         gc.enable()
 
 
+def test_finalizers_run_operators_whenever_garbage_is_collected():
+    import gc
+
+    found = []
+
+    class Cyclic:
+        def __init__(self, x):
+            self.x, self.own = x, self
+
+        def __del__(self):
+            found.append((self.x * 2).sum())
+            if len(found) % 2:
+                found[-1] = found[-1].item()
+
+    def littering(x):
+        for _ in range(6):
+            Cyclic(x + 1)
+            y = (x * 3).sin()
+            x = x + (y + y.view(-1)[:1]).sum() * 0
+        return y * x
+
+    x = torch.ones(8)
+    expected = littering(x).tolist()
+    compiled = torch.compile(littering)
+    before = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        assert all(compiled(x).tolist() == expected for _ in range(30))
+    finally:
+        gc.set_threshold(*before)
+    gc.collect()
+    assert len(found) >= 180
+    assert {float(number) for number in found} == {32.0}
+
+
 def test_random_draws_come_in_order():
     weight = torch.linspace(-1, 1, 12).view(3, 4)
 

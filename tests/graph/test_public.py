@@ -44,6 +44,15 @@ def test_a_compiled_module_is_saved_whole():
     assert torch.equal(other(x), model(x))
 
 
+def test_a_compiled_module_is_as_long_as_its_module():
+    assert len(torch.compile(nn.Sequential(nn.ReLU(), nn.ReLU()))) == 2
+    assert not torch.compile(nn.Sequential())
+    single = torch.compile(nn.Linear(1, 1))
+    assert single
+    with pytest.raises(TypeError, match="Linear does not support len"):
+        len(single)
+
+
 def test_reset_forgets_recordings():
     compiled = torch.compile(lambda x: x + 1)
     x = torch.ones(2)

@@ -11,6 +11,7 @@ first (a *graph break*); the function's end does so too. See `tape.py` for the r
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 import threading
 from array import array
@@ -82,20 +83,25 @@ class Recorder:
                 return None  # draws happen in the program's order, seeds set between them included
             if self.tape.full():
                 self.broken("full", str(self.tape.header[CALLS]), False)
-            key = array("q", (id(plan),))
-            for tensor in tensors:
-                storage = tensor._storage
-                start = tensor._offset * tensor._spec.dtype.itemsize
-                if storage.__class__ is not self.tape.storage_class:
-                    self.tape.adopt(storage, start)
-                key.extend((storage._number & NUMBER_MASK, self.tape.offset(storage, start)))
-            for number in scalars:
-                self.tape.number(number)
-            self._advance(key.tobytes())
-            made = [] if plan.inplace else [self.tape.new(s.nbytes) for s in plan.results]
+            with _undisturbed():
+                made = self._record(plan, tensors, scalars)
             if plan.checks:
                 self.checked()
             return made
+
+    def _record(self, plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> list[Any]:
+        """Write a call down; gives the storages of its results."""
+        key = array("q", (id(plan),))
+        for tensor in tensors:
+            storage = tensor._storage
+            start = tensor._offset * tensor._spec.dtype.itemsize
+            if storage.__class__ is not self.tape.storage_class:
+                self.tape.adopt(storage, start)
+            key.extend((storage._number & NUMBER_MASK, self.tape.offset(storage, start)))
+        for number in scalars:
+            self.tape.number(number)
+        self._advance(key.tobytes())
+        return [] if plan.inplace else [self.tape.new(s.nbytes) for s in plan.results]
 
     def _recordable(self, tensors: list[Any], scalars: tuple[Any, ...]) -> bool:
         """Memory that code outside may write has to be read when the call is made."""
@@ -150,26 +156,30 @@ class Recorder:
     def flush(self) -> None:
         """Run the recording; the storages are plain ones afterwards."""
         with self.lock:
-            storages = self.tape.storages
-            if not storages:
+            if not self.tape.storages:
                 return
-            node = self.trie.at(self.tape.header[NODE])
-            self._mark(True)
-            try:
-                replay = self._replay if observing.current is None else observing.observed(
-                    "Torch-Compiled Region", self._replay)
-                failed = replay(node, storages)
-            except BaseException:
-                tape.abandon(storages)
-                raise
-            finally:
-                self._mark(False)
-                self._go_on(node)
+            with _undisturbed():
+                node = self.trie.at(self.tape.header[NODE])
+                failed = self._ran(node, self.tape.storages)
             if breaks.listeners:
                 breaks.ran(node.latest, node.entries())
             if failed is not None:
                 plan, words = failed
                 plan.on_check(words)
+
+    def _ran(self, node: Node, storages: list[Any]) -> Any:
+        """Run what led to a node, and start anew; gives (plan, error words) of a failed call."""
+        self._mark(True)
+        try:
+            replay = self._replay if observing.current is None else observing.observed(
+                "Torch-Compiled Region", self._replay)
+            return replay(node, storages)
+        except BaseException:
+            tape.abandon(storages)
+            raise
+        finally:
+            self._mark(False)
+            self._go_on(node)
 
     def _go_on(self, node: Node) -> None:
         """Record what follows from an empty tape, in a new trie where the old one is full."""
@@ -236,6 +246,20 @@ class Recorder:
         """Run the launches; bases: the addresses that they start from."""
         native_replay()(program.address, bases.buffer_info()[0], self.tape.values_address,
                         program.slow)
+
+
+class _undisturbed:  # noqa: N801 - a context manager, like a function
+    """The garbage collector waits: finalizers may run operators, and so record or run calls."""
+
+    __slots__ = ("collects",)
+
+    def __enter__(self) -> None:
+        self.collects = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *problem: object) -> None:
+        if self.collects:
+            gc.enable()
 
 
 def _reported(program: Program, words: Any) -> Any:

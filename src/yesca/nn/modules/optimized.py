@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import Any
 
 from .module import Module
@@ -44,6 +44,14 @@ class OptimizedModule(Module):
         module = self.__dict__.get("_modules", {}).get("_orig_mod")
         if module is not None:
             module.training = value
+
+    def __len__(self) -> int:
+        if isinstance(self._orig_mod, Sized):
+            return len(self._orig_mod)
+        raise TypeError(f"{type(self._orig_mod).__name__} does not support len()")
+
+    def __bool__(self) -> bool:
+        return bool(self._orig_mod)
 
     def __getattr__(self, name: str) -> Any:
         if name == "_orig_mod":

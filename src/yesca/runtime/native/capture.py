@@ -30,6 +30,8 @@ S_NUMBER = layout.slot_offset(UntypedStorage, "_number")
 list_append = external("PyList_Append", [obj, obj], i32)
 call_words = external("PyObject_CallFunction", [obj, ptr, i64, i64], obj, variadic=True)
 call_nothing = external("PyObject_CallNoArgs", [obj], obj)
+gc_disable = external("PyGC_Disable", [], i32)
+gc_enable = external("PyGC_Enable", [], i32)
 
 
 @unit.function
@@ -176,21 +178,40 @@ def checked(plan: ptr) -> bool_:
 
 
 @unit.function
+def record(call: ptr, plan: ptr, made: ptr) -> bool_:
+    """Write a call down and make the storages of its results, if it is not in place.
+
+    The garbage collector waits until both are done: finalizers may run operators, which would be
+    recorded in between, or run the recording.
+    """
+    collects = gc_disable()
+    done = bind(call, plan)
+    if done and made is not None:
+        specs = plan + (run.HEADER + load_i64(plan, 8)) * 8
+        for r in range(load_i64(plan, 16)):
+            entry = specs + r * 32
+            storage = pending(load_obj(entry, 16))
+            if storage is None:
+                run.drop(made, r)
+                done = False
+                break
+            store_obj(made, r * 8, storage)
+    if collects != 0:
+        gc_enable()
+    return done
+
+
+@unit.function
 def capture_compute(call: ptr, plan: ptr) -> obj:
     """Record a call; its results are tensors whose bytes come later."""
     operands, results = load_i64(plan, 8), load_i64(plan, 16)
     specs = plan + (run.HEADER + operands) * 8
     after = specs + results * 32
     made = stack(8 * 16)
-    if not bind(call, plan):
+    if not record(call, plan, made):
         return None
     for r in range(results):
-        entry = specs + r * 32
-        storage = pending(load_obj(entry, 16))
-        if storage is None:
-            run.drop(made, r)
-            return None
-        store_obj(made, r * 8, things.over(load_obj(entry), storage))
+        store_obj(made, r * 8, things.over(load_obj(specs, r * 32), load_obj(made, r * 8)))
     run.count_writes(call, plan, after)  # also where a check fails
     if not checked(plan):
         run.drop(made, results)
@@ -202,7 +223,7 @@ def capture_compute(call: ptr, plan: ptr) -> obj:
 def capture_inplace(call: ptr, plan: ptr) -> obj:
     """Record a write into operand 0 and count it."""
     target = load_obj(call, k.TENSORS)
-    if not bind(call, plan):
+    if not record(call, plan, ptr(0)):
         return None
     run.count_write(target)
     if not checked(plan):
