@@ -7,10 +7,10 @@ import differential_kinds
 import differential_modules
 import pytest
 
-from yesca.graph import groups
+from yesca.graph import again, groups
 
 PROGRAMS = 12  # of each kind
-JOINED = 2  # of them with launches joined, however few points they have: their kernels take long
+JOINED = 2  # of them joined and computed again, however few their points: kernels take long
 
 #: They enter the kinds.
 MODULES = (differential_autograd, differential_flow, differential_kinds, differential_modules)
@@ -20,6 +20,8 @@ MODULES = (differential_autograd, differential_flow, differential_kinds, differe
 def test_programs(name, monkeypatch):
     raised = sum(differential.check(name, seed) for seed in range(JOINED, PROGRAMS))
     monkeypatch.setattr(groups, "LEAST", 1)
+    monkeypatch.setattr(again, "LEAST_BYTES", 1)
+    monkeypatch.setattr(again, "LEAST_SHARE", 1 << 30)
     raised += sum(differential.check(name, seed) for seed in range(JOINED))
     assert raised < PROGRAMS * differential.CALLS / 2  # most calls run to their end
 

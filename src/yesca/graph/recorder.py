@@ -83,8 +83,13 @@ class Recorder:
                 return None  # draws happen in the program's order, seeds set between them included
             if self.tape.full():
                 self.broken("full", str(self.tape.header[CALLS]), False)
-            with _undisturbed():
+            collects = gc.isenabled()
+            gc.disable()  # what a finalizer runs would be recorded in between
+            try:
                 made = self._record(plan, tensors, scalars)
+            finally:
+                if collects:
+                    gc.enable()
             if plan.checks:
                 self.checked()
             return made
@@ -158,9 +163,14 @@ class Recorder:
         with self.lock:
             if not self.tape.storages:
                 return
-            with _undisturbed():
+            collects = gc.isenabled()
+            gc.disable()  # finalizers may run operators, and so record or run calls
+            try:
                 node = self.trie.at(self.tape.header[NODE])
                 failed = self._ran(node, self.tape.storages)
+            finally:
+                if collects:
+                    gc.enable()
             if breaks.listeners:
                 breaks.ran(node.latest, node.entries())
             if failed is not None:
@@ -246,20 +256,6 @@ class Recorder:
         """Run the launches; bases: the addresses that they start from."""
         native_replay()(program.address, bases.buffer_info()[0], self.tape.values_address,
                         program.slow)
-
-
-class _undisturbed:  # noqa: N801 - a context manager, like a function
-    """The garbage collector waits: finalizers may run operators, and so record or run calls."""
-
-    __slots__ = ("collects",)
-
-    def __enter__(self) -> None:
-        self.collects = gc.isenabled()
-        gc.disable()
-
-    def __exit__(self, *problem: object) -> None:
-        if self.collects:
-            gc.enable()
 
 
 def _reported(program: Program, words: Any) -> Any:
