@@ -181,6 +181,8 @@ def test_results_without_elements():
     @torch.compile
     def selected(x):
         y = x + 1
+        none = torch.nn.functional.embedding(torch.empty(0, dtype=torch.int64), y.view(3, 1))
+        assert none.shape == (0, 1)
         return y[:0] * 2, torch.empty(0, 3).sum(0), y * 2
 
     for _ in range(2):
