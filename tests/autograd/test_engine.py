@@ -115,6 +115,8 @@ def test_batches_of_gradients():
     x = leaf(1.0, 2.0)
     made, = grad(x * x, x, torch.eye(2), is_grads_batched=True)
     assert made.tolist() == [[2.0, 0.0], [0.0, 4.0]]
+    with pytest.raises(ValueError, match=r"the same size .* got sizes \[3, 2\] for the map"):
+        grad([x * x, x.sum()], x, [torch.ones(3, 2), torch.ones(2)], is_grads_batched=True)
 
 
 @pytest.mark.parametrize(("run", "error", "message"), [

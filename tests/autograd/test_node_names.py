@@ -41,6 +41,7 @@ WRITES = {
     "CopysignBackward0": lambda y: y.copysign_(torch.ones(3)),
     "CopysignBackward1": lambda y: y.copysign_(1.0), "XlogyBackward2": lambda y: y.xlogy_(2.0),
     "ClampMinBackward0": lambda y: y.clamp_min_(0), "ClampMaxBackward0": lambda y: y.clamp_max_(1),
+    "CeluBackward1": lambda y: torch.nn.functional.celu_(y),
     "ClampMinBackward1": lambda y: y.clamp_min_(torch.zeros(3)),
 }
 
@@ -66,6 +67,9 @@ def test_numbers_have_nodes_of_their_own():
                               (torch.xlogy(x, 2.0), "XlogyBackward2", 1),
                               (torch.copysign(x, 1.0), "CopysignBackward1", 1)):
         assert made.grad_fn.name() == name and len(made.grad_fn.next_functions) == edges
+    assert torch.nn.functional.celu(x).grad_fn.name() == "CeluBackward0"
+    with pytest.raises(RuntimeError, match="ZeroDivisionError: alpha cannot be 0 for CELU"):
+        torch.nn.functional.celu(x, 0)
     assert x[:].grad_fn.name() == "SliceBackward0" and x[...].grad_fn.name() == "AliasBackward0"
 
 

@@ -189,7 +189,11 @@ def _collect(roots: list[Any], grads: list[Any], inputs: list[Any], retain: bool
 def _collect_batch(roots: list[Any], grads: list[Any], inputs: list[Any], retain: bool,
                    create: bool) -> list[Any]:
     """One pass for each row of the batched gradients."""
-    count = grads[0]._spec.shape[0]
+    sizes = [g._spec.shape[0] for g in grads]
+    if len(set(sizes)) > 1:
+        raise ValueError("vmap: Expected all tensors to have the same size in the mapped "
+                         f"dimension, got sizes {sizes} for the mapped dimension")
+    count = sizes[0]
     rows = []
     for k in range(count):
         given = [g[k] for g in grads]

@@ -125,10 +125,24 @@ composite("_elu(Tensor self, Scalar alpha=1.0) -> Tensor",
           lambda ops, self, alpha: ops._elu_scaled(self, alpha, 1, 1), method=False)
 composite("_elu_(Tensor self, Scalar alpha=1.0) -> Tensor",
           lambda ops, self, alpha: ops._elu_scaled_(self, alpha, 1, 1), method=False)
-composite("_celu(Tensor self, Scalar alpha=1.0) -> Tensor",
-          lambda ops, self, alpha: ops._elu_scaled(self, alpha, 1, 1.0 / alpha), method=False)
-composite("_celu_(Tensor self, Scalar alpha=1.0) -> Tensor",
-          lambda ops, self, alpha: ops._elu_scaled_(self, alpha, 1, 1.0 / alpha), method=False)
+_celu_scaled = elementwise(
+    "_celu_scaled(Tensor self, Scalar alpha=1, Scalar input_scale=1) -> Tensor",
+    lambda x, alpha, input_scale: _elu_body(x, alpha, 1, input_scale), takes="f", kernel="elu_cpu",
+    method=False, node_name=lambda plan: f"CeluBackward{int(plan.inplace)}",
+    backward={"self": lambda grad, self, alpha, input_scale:
+              _elu_grad(grad, self, alpha, 1, input_scale)})
+
+
+def _celu(name: str) -> Any:
+    def body(ops: Any, self: Any, alpha: Any) -> Any:
+        if not alpha:
+            raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+        return getattr(ops, name)(self, alpha, 1.0 / alpha)
+    return body
+
+
+composite("_celu(Tensor self, Scalar alpha=1.0) -> Tensor", _celu("_celu_scaled"), method=False)
+composite("_celu_(Tensor self, Scalar alpha=1.0) -> Tensor", _celu("_celu_scaled_"), method=False)
 _SELU = (1.6732632423543772848170429916717, 1.0507009873554804934193349852946)
 composite("_selu(Tensor self) -> Tensor",
           lambda ops, self: ops._elu_scaled(self, *_SELU, 1), method=False)

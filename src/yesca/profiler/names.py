@@ -51,7 +51,7 @@ COUNTERPARTS: dict[str, str] = {
     "cross": "cross_parts",
     "cummax": "cummax_order",
     "cummin": "cummin_order",
-    "elu": "_elu _elu_scaled",
+    "elu": "_elu _elu_scaled _celu_scaled",
     "elu_": "_elu_",
     "_fft_c2c": "fft_c2c",
     "_fft_c2r": "fft_c2r",
