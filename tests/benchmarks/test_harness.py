@@ -3,6 +3,7 @@
 import ctypes
 import json
 import sys
+from pathlib import Path
 
 import pytest
 from benchmarks import machine, report, runner
@@ -139,6 +140,13 @@ def test_programs_time_every_case_under_yesca(name, run_program):
     seconds = json.loads(run_program(PROGRAMS / SUITES[name].task.program))
     assert list(seconds) == [case.name for case in SUITES[name].cases]
     assert all(0 < value < 10 for value in seconds.values())
+
+
+def test_a_transformer_step_needs_no_more_than_in_pytorch(run_program):
+    recorded = Path(__file__).parents[1] / "fixtures" / "memory.json"
+    most = json.loads(recorded.read_text(encoding="utf-8"))["gpt_step_peak_bytes"]
+    found = json.loads(run_program(PROGRAMS / SUITES["compiled_memory"].task.program))
+    assert 0 < found["GPT"] <= most
 
 
 @pytest.mark.parametrize("name", ["bigram", "network"])
