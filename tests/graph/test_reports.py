@@ -177,6 +177,17 @@ def test_logs_of_fusion_and_code(capsys):
     assert "[output_code] " in said and "flat stage" in said and "exp(" in said
 
 
+def test_launches_that_belong_to_one_call_count_their_bytes_once(capsys):
+    a, b = torch.randn(64, 784), torch.randn(256, 784)
+    with settings.LOGS.override(("fusion",)):
+        torch.compile(lambda: a @ b.t())()
+    head, names, *rows = capsys.readouterr().err.splitlines()
+    assert names.split() == ["points", "read", "written", "joined", "launch"]
+    moved = [row.split()[2:4] for row in rows]
+    assert all(row[:1] == ["-"] or float(row[0]) > 0 for row in moved)
+    assert "1 call in " in head
+
+
 def test_set_logs_is_what_the_environment_says(capsys):
     torch._logging.set_logs(graph_breaks=True, recompiles=False)
     try:

@@ -50,8 +50,10 @@ def table(program: Program, entries: Sequence[Entry]) -> str:
     moved = sum(one.cost.nbytes for one in found)
     rows: list[tuple[object, ...]] = [("", "points", "read", "written", "joined", "launch")]
     for number, one in enumerate(found, 1):
-        rows.append((number, one.points, memory(one.cost.bytes_read),
-                     memory(one.cost.bytes_written), len(one.parts), one.step.name))
+        apart = one.cost.nbytes > 0 or one.step.nest is not None
+        bytes_moved = [memory(n) if apart else "-" for n in (one.cost.bytes_read,
+                                                             one.cost.bytes_written)]
+        rows.append((number, one.points, *bytes_moved, len(one.parts), one.step.name))
     lines = figures.lined_up(rows)
     for number, one in reversed(list(enumerate(found, 1))):
         if one.unstored:
