@@ -10,7 +10,7 @@ import pytest
 from yesca.graph import again, groups
 
 PROGRAMS = 12  # of each kind
-JOINED = 2  # of them joined and computed again, however few their points: kernels take long
+JOINED = 1  # of them joined and computed again, however few their points: their kernels take long
 
 #: They enter the kinds.
 MODULES = (differential_autograd, differential_flow, differential_kinds, differential_modules)
