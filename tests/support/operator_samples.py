@@ -254,7 +254,8 @@ INTERNAL = frozenset("""
     native_batch_norm native_layer_norm nll_loss_backward nll_loss_forward part_scatter positions
     ramp rms_norm_backward roll_one scatter_fold scatter_reduce_fold search_sorted
     softmax_backward_data sort_order split_pieces split_views spread stack_list topk_order
-    identity random_fill random_new uninitialised uninitialised_like
+    identity random_fill random_new underived uninitialised uninitialised_like
+    _dirichlet_grad _standard_gamma_grad
     histogram binary_cross_entropy_reduced binary_cross_entropy_with_logits_reduced
     huber_loss_reduced kl_div_reduced l1_loss_reduced mse_loss_reduced poisson_nll_loss_reduced
     smooth_l1_loss_reduced soft_margin_loss_reduced adaptive_avg_pool adaptive_avg_pool_backward
