@@ -188,3 +188,12 @@ def test_inverting_what_has_no_bits(dtype):
         torch.bitwise_not(x)
     assert (~torch.tensor([0, 5])).tolist() == [-1, -6]
     assert (~torch.tensor([True])).tolist() == [False]
+
+
+def test_truth_values_are_bounded_by_tensors_only():
+    flags, low = torch.tensor([True, False, True]), torch.tensor([False, True, True])
+    assert torch.clamp_min(flags, low).tolist() == [True, True, True]
+    assert torch.clamp_max(flags, low).tolist() == [False, False, True]
+    with pytest.raises(NotImplementedError, match="clamp_max_scalar_cpu"):
+        torch.clamp_max(flags, True)
+    assert torch.clamp_max(flags, 1).tolist() == [1, 0, 1]

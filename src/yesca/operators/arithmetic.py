@@ -374,7 +374,7 @@ def _one_sided(name: str, limited: Any, inside: Any) -> Any:
     bound = name[-3:]
 
     def rule(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
-        if promoted is bool_:
+        if promoted is bool_ and isinstance(values[1], (int, float)):
             raise NotImplementedError(f'"{name}_scalar_cpu" not implemented for \'Bool\'')
         return promoted, promoted
 
