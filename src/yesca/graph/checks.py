@@ -18,40 +18,37 @@ from ..loops.ir import walk
 from ..loops.nests import Nest, Place, pruned
 from ..runtime.plan import Plan
 from . import steps, tape
-from .steps import CELLS, Step
+from .steps import ARENA, CELLS, Step
 
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """The checks of a plan: steps that write error words only. reads: slots of operands."""
+    """The checks of a plan: steps that write error words only. reads: slots of operands.
 
-    steps: tuple[Step, ...]
-    reads: frozenset[int]
+    room: words before the error words, for those of a launch; table: the launches
+    """
+
+    reads: tuple[int, ...]
+    room: int
+    table: Any
 
     def fails(self, addresses: dict[int, int], cells: int) -> bool:
         """Whether a check fails on operands that begin at these addresses."""
         from .recorder import native_replay
 
-        if not self.steps:  # nothing is looked at: there are no elements
+        if not self.table[0]:  # nothing is looked at: there are no elements
             return False
-        longest = max(len(step.words) for step in self.steps)
-        room = (ctypes.c_int64 * (longest + cells))()
-        bases = array("q", (ctypes.addressof(room), *(addresses[s] for s in sorted(self.reads))))
-        place = {s: 1 + k for k, s in enumerate(sorted(self.reads))}
-        words = [len(self.steps)]
-        for step in self.steps:
-            words += [step.address, step.total, step.grain, len(step.words), len(step.pointers), 0,
-                      *step.words]
-            for word, at in step.pointers:
-                if at.memory == CELLS:
-                    words += [word, 0, -1, 8 * longest + at.offset]
-                else:
-                    words += [word, place[at.memory], -1, at.offset]
-        block = (ctypes.c_int64 * len(words))(*words)
-        values = (ctypes.c_int64 * 1)()
-        native_replay()(ctypes.addressof(block), bases.buffer_info()[0],
-                         ctypes.addressof(values), False)
-        return any(room[longest:])
+        arena = (ctypes.c_int64 * (self.room + cells))()
+        bases = array("q", (ctypes.addressof(arena), *(addresses[slot] for slot in self.reads)))
+        native_replay()(ctypes.addressof(self.table), bases.buffer_info()[0], 0, False)
+        return any(arena[self.room:])
+
+
+def _probe_of(found: list[Step], reads: set[int]) -> Probe:
+    slots, room = tuple(sorted(reads)), max((len(step.words) for step in found), default=0)
+    bases = {slot: (1 + k, 0) for k, slot in enumerate(slots)} | {CELLS: (ARENA, 8 * room)}
+    words = [word for step in found for word in steps.table_words(step, bases.__getitem__)]
+    return Probe(slots, room, (ctypes.c_int64 * (1 + len(words)))(len(found), *words))
 
 
 _probes: WeakKeyDictionary[Plan, Probe | None] = WeakKeyDictionary()
@@ -78,7 +75,7 @@ def _made(plan: Plan) -> Probe | None:
             return None
         found.append(steps.of_nest(nest))
         reads |= nest.memories()[0]
-    return Probe(tuple(found), frozenset(reads))
+    return _probe_of(found, reads)
 
 
 def _checks_of(nest: Nest) -> Nest | None:

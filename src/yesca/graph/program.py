@@ -17,9 +17,8 @@ from ..runtime.plan import Plan
 from .again import computed_again
 from .arena import ALIGNMENT, last_uses, placed
 from .groups import grouped
-from .steps import CELLS, Step, of_launch
+from .steps import ARENA, CELLS, Step, of_launch, table_words
 
-ARENA = 0  # its place among the bases
 
 
 @dataclass(frozen=True)
@@ -147,7 +146,7 @@ class _Builder:
         temporary = {m: nbytes for m, nbytes in self.sizes.items() if m not in self.live}
         self.offsets, self.arena = placed(
             self.steps, temporary, -(-head // ALIGNMENT) * ALIGNMENT)
-        words = [word for step in self.steps for word in self._launch(step)]
+        words = [word for step in self.steps for word in table_words(step, self._base)]
         slow = any(step.total > step.grain for step in self.steps)
         block = (ctypes.c_int64 * (len(words) + 1))(len(self.steps), *words)
         bases = tuple((place, n) for n, place in self.earlier.items())
@@ -192,16 +191,6 @@ class _Builder:
 
     def _bytes(self, memory: int) -> int:
         return 8 * self.checks if memory == CELLS else self.sizes.get(memory, -1)
-
-    def _launch(self, step: Step) -> list[int]:
-        words = [step.address, step.total, step.grain, len(step.words), len(step.pointers),
-                 len(step.numbers), *step.words]
-        for word, place in step.pointers:
-            base, beyond = self._base(place.memory)
-            words += [word, base, place.shift, beyond + place.offset]
-        for word, number in step.numbers:
-            words += [word, number.value, number.kind]
-        return words
 
 
 def build(entries: Sequence[Entry], live: tuple[int, ...], sizes: dict[int, int],

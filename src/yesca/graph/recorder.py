@@ -30,7 +30,7 @@ from .program import Program
 from .tape import Tape
 from .trie import Function, Node, Trie
 
-RECOUNTS = 8  # of what is held: the garbage collector may run while a program is made
+RECOUNTS = 8  # of what is held: another thread may let go of it while a program is made
 replays = 0  # native replay calls in this process (for tests and reports)
 
 

@@ -19,6 +19,7 @@ from ..runtime import geometry, kernels
 from ..runtime.plan import Launch
 
 CELLS = -1
+ARENA = 0  # its place among the bases
 KINDS = {"i": 0, "f": 1, "s": 2}
 
 
@@ -139,6 +140,19 @@ def of_nest(nest: Nest) -> Step:
     return Step(nest.name, kernels.address(nest.stage, over.variant, symbol_name(nest.name)),
                 over.words(items, fixed), tuple(enumerate(o.place for o in nest.operands)), given,
                 over.total, over.grain, reads, writes, nest)
+
+
+def table_words(step: Step, base: Callable[[int], tuple[int, int]]) -> list[int]:
+    """A step as `runtime/native/replay.py` walks it; base: on which one a memory lies, and how
+    many bytes beyond."""
+    words = [step.address, step.total, step.grain, len(step.words), len(step.pointers),
+             len(step.numbers), *step.words]
+    for word, place in step.pointers:
+        number, beyond = base(place.memory)
+        words += [word, number, place.shift, beyond + place.offset]
+    for word, given in step.numbers:
+        words += [word, given.value, given.kind]
+    return words
 
 
 def symbol_name(name: str) -> str:
