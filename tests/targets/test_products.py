@@ -289,6 +289,20 @@ def test_the_last_units_are_a_small_part_of_the_work(m, n):
     assert plan.stages[-1].units >= 20
 
 
+@pytest.mark.parametrize("rows", [1, 2, 4])
+def test_few_rows_are_cut_by_the_bytes_of_the_matrix(rows):
+    """A vector does little with what it reads: threads share out the reading."""
+    def stage(columns, k):
+        strides = (0, 4 * k, 4), (0, 4, 4 * k), (0, 4 * columns)
+        plan = plan_product("float32", 1, rows, columns, k, *strides,
+                            target=product_target(TRIPLE, HOST))
+        return plan.stages[0]
+
+    large, small = stage(256, 784), stage(10, 128)
+    assert large.units >= 3 * large.grain
+    assert small.units == 1
+
+
 def test_a_batch_against_one_matrix_is_one_product():
     target = product_target(TRIPLE, HOST)
     plan = plan_product(

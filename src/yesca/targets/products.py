@@ -262,12 +262,18 @@ def _bits(p: _Product, value: float) -> int:
     return struct.unpack("<q", struct.pack("<f", value) + bytes(4))[0]
 
 
-def _blocks(p: _Product, tile: tuple[int, int], room: int = 0) -> dict[str, int]:
+def _work(p: _Product, once: bool) -> int:
+    """What an element of C costs, in operations; reading counts where operands are read `once`."""
+    read = p.size * p.k * (p.m + p.n) // (p.m * p.n) if once else 0
+    return max(2 * max(p.k, 8), read * (CHUNK_FLOPS // CHUNK_BYTES))
+
+
+def _blocks(p: _Product, tile: tuple[int, int], work: int, room: int = 0) -> dict[str, int]:
     """Cut C into units: full blocks, or smaller ones while they are few and worthwhile.
 
-    With room for some panels of A, units are at most so high, and rather low than narrow.
+    work: what an element costs. With room for some panels of A, units are at most so high, and
+    rather low than narrow.
     """
-    work = 2 * max(p.k, 1)
     panels = [-(-p.m // tile[0]), -(-p.n // tile[1])]
     most = (min(room, BLOCK_PANELS), PACKING_PANELS) if room else (BLOCK_PANELS, BLOCK_PANELS)
     block = [min(pair) for pair in zip(panels, most)]
@@ -293,9 +299,9 @@ def _blocks(p: _Product, tile: tuple[int, int], room: int = 0) -> dict[str, int]
 
 
 def _compute_stage(
-    p: _Product, kernel: str, names: tuple, values: dict, roles: tuple[str, str], blocks: dict
+    p: _Product, kernel: str, names: tuple, values: dict, blocks: dict, work: int
 ) -> Stage:
-    """A stage whose units are blocks of C."""
+    """A stage whose units are blocks of C; work: what an element costs."""
     d = p.d or (0, 0)
     values = {
         "c": 0, "d": 0, "a": 0, "b": 0, "rows": p.m, "columns": p.n, "inner": p.k,
@@ -303,9 +309,9 @@ def _compute_stage(
         "alpha": _bits(p, p.alpha), "beta": _bits(p, p.beta), "floor": _bits(p, p.floor),
         **blocks, **values,
     }  # fmt: skip
-    pointers = [(0, "c"), (2, roles[0]), (3, roles[1])] + [(1, "initial")] * (p.d is not None)
+    pointers = [(0, "c"), (2, p.roles[0]), (3, p.roles[1])] + [(1, "initial")] * (p.d is not None)
     units = p.batch * blocks["row_blocks"] * blocks["column_blocks"]
-    cost = 2 * p.batch * p.m * p.n * max(p.k, 8) // units
+    cost = max(1, p.batch * p.m * p.n * work // units)
     grain = max(1, min(units, CHUNK_FLOPS // cost))
     words = tuple(values[name] for name in names)
     dtype = p.dtype if kernel in ("dot", "dots") else compute_dtype(p.dtype)
@@ -327,7 +333,8 @@ def _dot_stage(p: _Product, kernel: str, tile: tuple[int, int]) -> Stage:
     """The stage of a dot kernel."""
     values = {"a_row": p.a[1], "a_batch": p.a[0], "b_column": p.b[2], "b_batch": p.b[0]}
     step = (tile[0] * 4, tile[1] * 4) if tile[1] > 1 else (tile[0] * 8, 1)
-    return _compute_stage(p, kernel, DOT_WORDS, values, p.roles, _blocks(p, step))
+    work = _work(p, once=True)
+    return _compute_stage(p, kernel, DOT_WORDS, values, _blocks(p, step, work), work)
 
 
 def _tile_stage(p: _Product, kernel: str, tile: tuple[int, int], a: tuple, b: tuple,
@@ -344,8 +351,9 @@ def _tile_stage(p: _Product, kernel: str, tile: tuple[int, int], a: tuple, b: tu
     if packs:
         step = tile[0] * p.goal
         values |= {"a_row": p.goal, "a_inner": step, "a_panel": panel, "a_ahead": _ahead(step)}
-    blocks = _blocks(p, tile, packs and ROOM_BYTES // panel)
-    return _compute_stage(p, kernel, TILE_WORDS, values, p.roles, blocks)
+    work = _work(p, once=False)
+    blocks = _blocks(p, tile, work, packs and ROOM_BYTES // panel)
+    return _compute_stage(p, kernel, TILE_WORDS, values, blocks, work)
 
 
 def _panel_bytes(p: _Product, tile: tuple[int, int]) -> int:
