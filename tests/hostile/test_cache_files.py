@@ -59,7 +59,7 @@ def test_the_entry_of_another_key(store, tmp_path):
         kernel = machine.Kernel("add", "ab" * 16, "")
         absent = cache.Entry({"keys": [kernel.key], "needs": ["no_such_function_here"]}, b"")
         for entry in (ENTRY, absent):  # the second one calls what this process does not have
-            store.put(machine._engine()._entry_name(kernel.key), entry)
+            store.put(machine._engine().entry_name(kernel.key), entry)
             assert not machine._engine().restore(kernel)
     finally:
         cache._current = before

@@ -17,7 +17,7 @@ def at(memory, offset=0, strides=(4, 16), shift=-1):
 
 
 def test_memories():
-    assert copy(at(0), at(1)).memories() == (frozenset({0}), frozenset({1}))
+    assert copy(at(0), at(1)).memories == (frozenset({0}), frozenset({1}))
 
 
 def test_pieces_of_one_memory_are_apart():

@@ -56,7 +56,7 @@ def _best(given: list[Step], sizes: dict[int, int], kept: frozenset[int]
         there = {m for m in last if last[m] >= at or m not in sizes or m in kept}
         nest = _maker(given, memory, first[memory], there)
         if nest is not None and not any(
-                step.writes & nest.memories()[0] for step in given[first[memory] + 1:at]):
+                step.writes & nest.memories[0] for step in given[first[memory] + 1:at]):
             return memory, nest, at
     return None
 
@@ -85,7 +85,7 @@ def _maker(given: list[Step], memory: int, first: int, there: set[int]) -> Nest 
     if len(stores) != 1 or stores[0].guard is not None or stores[0].offset is not None:
         return None
     alone = _from_results(nest, stores[0], there)
-    reads, writes = alone.memories()
+    reads, writes = alone.memories
     nodes = list(walk(*alone.stage.roots()))
     folds = sum(n.op == "fold" for n in nodes)
     if len(nodes) > MOST_NODES or folds > MOST_FOLDS or not reads <= there - writes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..loops.nests import Nest, elsewhere
+from ..loops.nests import Nest
 from .steps import Step
 
 ALIGNMENT = 64  # of a place in the arena: a cache line, as the allocator's blocks
@@ -77,7 +77,7 @@ def _operand_to_replace(step: Step, made: int, k: int, last: Mapping[int, int],
 
 def _in_step(nest: Nest, read: int, written: int) -> bool:
     """Whether each point reads just that element of one memory which it writes of the other."""
-    far = elsewhere(nest.stage)
+    far = nest.stage.elsewhere
     own = [b for b, o in enumerate(nest.operands) if o.place.memory in (read, written)]
     first = nest.operands[own[0]]
     kinds = {nest.stage.buffers[b].dtype.itemsize for b in own}

@@ -71,10 +71,10 @@ def _made(plan: Plan) -> Probe | None:
         if CELLS not in step.touched():
             continue
         nest = None if step.nest is None else _checks_of(step.nest)
-        if nest is None or not nest.memories()[0] <= set(range(plan.operands)):
+        if nest is None or not nest.memories[0] <= set(range(plan.operands)):
             return None
         found.append(steps.of_nest(nest))
-        reads |= nest.memories()[0]
+        reads |= nest.memories[0]
     return _probe_of(found, reads)
 
 

@@ -56,7 +56,7 @@ def _without(step: Step, nest: Nest, needed: set[int]) -> Step:
 
 def _pending(nest: Nest) -> Step:
     """A step for a nest that may still grow: its kernel is looked for at the end."""
-    reads, writes = nest.memories()
+    reads, writes = nest.memories
     return Step(nest.name, 0, (), (), (), nest.total, 0, reads, writes, nest)
 
 

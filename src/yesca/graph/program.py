@@ -8,8 +8,9 @@ temporary a place in one arena by its lifetime, and writes launches and storages
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ..loops.nests import Place
@@ -19,6 +20,8 @@ from .arena import ALIGNMENT, last_uses, placed
 from .groups import grouped
 from .steps import ARENA, CELLS, Step, of_launch, table_words
 
+TABLE = 6  # the word of a frame that says where the table of launches is
+Inside = tuple[tuple[Step, ...], dict[int, tuple[int, int, int]]]
 
 
 @dataclass(frozen=True)
@@ -60,10 +63,10 @@ class Entry:
 class Program:
     """A recording ready to run.
 
-    bases:    what the launches' addresses start from: (place, number) of earlier storages
-    outputs:  (place, number, bytes) of storages that live on; each run allocates them
-    cells:    words at the arena's `cells_at` in which launches report errors: (plan, word, count)
-    memories: where each memory lies: (base, bytes beyond, its bytes or -1 for an earlier storage)
+    bases:   what the launches' addresses start from: (place, number) of earlier storages
+    outputs: (place, number, bytes) of storages that live on; each run allocates them
+    cells:   words at the arena's `cells_at` in which launches report errors: (plan, word, count)
+    inside:  gives what only people ask for, and what a stored program must find out again
     """
 
     words: Any
@@ -71,22 +74,39 @@ class Program:
     bases: tuple[tuple[int, int], ...]
     outputs: tuple[tuple[int, int, int], ...]
     arena: int
-    steps: tuple[Step, ...]
     slow: bool
     cells: tuple[tuple[Plan, int, int], ...]
     cells_at: int
-    memories: dict[int, tuple[int, int, int]]
+    inside: Callable[[], Inside]
     address: int = field(init=False)
     frame_address: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.address = ctypes.addressof(self.words)
         self.frame_address = ctypes.addressof(self.frame)
+        self.frame[TABLE] = self.address
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The launches, in order."""
+        return self._inside[0]
+
+    @property
+    def memories(self) -> dict[int, tuple[int, int, int]]:
+        """Where each memory lies: (base, bytes beyond, its bytes or -1 for an earlier storage)."""
+        return self._inside[1]
+
+    @cached_property
+    def _inside(self) -> Inside:
+        return self.inside()
 
 
-def needed(entries: Sequence[Entry], live: Iterable[int], earlier: Iterable[int]) -> list[Entry]:
-    """The entries whose effect can be seen: through live results, earlier storages, or an error."""
-    wanted = {*live, *earlier}
+def needed(entries: Sequence[Entry], live: Iterable[int], sizes: Container[int]) -> list[Entry]:
+    """The entries whose effect can be seen: through live results, earlier storages, or an error.
+
+    sizes: has the storages that the recording made.
+    """
+    wanted = {*live, *(o.number for e in entries for o in e.operands if o.number not in sizes)}
     kept = []
     for entry in reversed(entries):
         seen = any(n in wanted for n in (*entry.results, *entry.written()))
@@ -100,12 +120,14 @@ def needed(entries: Sequence[Entry], live: Iterable[int], earlier: Iterable[int]
 class _Builder:
     """Writes one program."""
 
-    def __init__(self, entries: list[Entry], live: tuple[int, ...], sizes: dict[int, int]) -> None:
+    def __init__(self, entries: Sequence[Entry], live: tuple[int, ...], sizes: dict[int, int]
+                 ) -> None:
         self.live = frozenset(live)
         self.sizes = sizes  # bytes of the storages that the recording made, and of temporaries
-        self.cells: list[tuple[Plan, int, int]] = []
         self.checks = sum(entry.plan.checks for entry in entries)
+        self.reported = 0  # words of checks given out so far
         self.temporaries = 0
+        self.cells = checked(entries)
         made = [step for entry in entries for step in self._steps(entry)]
         earlier = {m for step in made for m in step.touched() if m >= 0 and m not in sizes}
         kept = self.live | earlier
@@ -129,9 +151,8 @@ class _Builder:
             self.sizes[CELLS - self.temporaries] = nbytes
             places.append(Place(CELLS - self.temporaries))
         if plan.checks:
-            before = sum(count for _, _, count in self.cells)
-            self.cells.append((plan, before, plan.checks))
-            places.append(Place(CELLS, -1, 8 * before))
+            places.append(Place(CELLS, -1, 8 * self.reported))
+            self.reported += plan.checks
         written = {0, *plan.writes} if plan.inplace else set(plan.writes)
         for launch, stage in zip(plan.launches, plan.stages, strict=True):
             yield of_launch(launch, stage, places,
@@ -150,15 +171,15 @@ class _Builder:
         slow = any(step.total > step.grain for step in self.steps)
         block = (ctypes.c_int64 * (len(words) + 1))(len(self.steps), *words)
         bases = tuple((place, n) for n, place in self.earlier.items())
+        inside = (tuple(self.steps),
+                  {m: (*self._base(m), self._bytes(m)) for m in last_uses(self.steps)})
         return Program(
-            block, self._frame(count, slow, ctypes.addressof(block)), bases,
+            block, self._frame(count, slow), bases,
             tuple((place, n, self.sizes[n]) for n, place in self.outputs.items()),
-            self.arena, tuple(self.steps), slow, tuple(self.cells), self.cells_at,
-            {m: (*self._base(m), self._bytes(m)) for m in last_uses(self.steps)})
+            self.arena, slow, tuple(self.cells), self.cells_at, lambda: inside)
 
-    def _frame(self, count: int, slow: bool, table: int) -> Any:
-        words = [count, self.arena, self.cells_at, self.bases_at, self.checks, int(slow),
-                 table]
+    def _frame(self, count: int, slow: bool) -> Any:
+        words = [count, self.arena, self.cells_at, self.bases_at, self.checks, int(slow), 0]
         for n in range(count):
             if n not in self.sizes:
                 words += [0, self.earlier.get(n, -1), 0]
@@ -193,12 +214,22 @@ class _Builder:
         return 8 * self.checks if memory == CELLS else self.sizes.get(memory, -1)
 
 
-def build(entries: Sequence[Entry], live: tuple[int, ...], sizes: dict[int, int],
+def checked(entries: Iterable[Entry]) -> list[tuple[Plan, int, int]]:
+    """The error words of each entry that checks values: (plan, first word, count)."""
+    made = []
+    first = 0
+    for entry in entries:
+        if entry.plan.checks:
+            made.append((entry.plan, first, entry.plan.checks))
+            first += entry.plan.checks
+    return made
+
+
+def build(kept: Sequence[Entry], live: tuple[int, ...], sizes: Mapping[int, int],
           count: int) -> Program:
     """The program of a recording of `count` storages.
 
-    live: the new storages that somebody still holds; sizes: bytes of all new storages.
+    kept: the entries that are needed; live: the new storages that somebody still holds; sizes:
+    bytes of all new storages.
     """
-    earlier = {o.number for e in entries for o in e.operands if o.number not in sizes}
-    kept = needed(entries, live, earlier)
     return _Builder(kept, live, dict(sizes)).build(count)

@@ -71,7 +71,7 @@ def of_launch(launch: Launch, stage: Any, places: Sequence[Place], owned: Callab
     if not isinstance(stage, Stage) or stage.kind == "table":
         return step
     nest = _decoded(step, stage)
-    reads, writes = nest.memories()
+    reads, writes = nest.memories
     return replace(step, nest=nest, reads=reads, writes=writes)
 
 
@@ -136,7 +136,7 @@ def of_nest(nest: Nest) -> Step:
     count = len(items)
     fixed = [0 if isinstance(n, Given) else n for n in nest.numbers]
     given = tuple((count + k, n) for k, n in enumerate(nest.numbers) if isinstance(n, Given))
-    reads, writes = nest.memories()
+    reads, writes = nest.memories
     return Step(nest.name, kernels.address(nest.stage, over.variant, symbol_name(nest.name)),
                 over.words(items, fixed), tuple(enumerate(o.place for o in nest.operands)), given,
                 over.total, over.grain, reads, writes, nest)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..runtime.plan import NUMBER, Plan
-from . import breaks, reports
-from .program import Entry, Operand, Program, build
+from . import breaks, reports, stored
+from .program import Entry, Operand, Program
 
 #: Of one function; then its trie starts anew.
 MOST_NODES, MOST_PROGRAMS = 1 << 15, 1 << 10
@@ -151,7 +151,7 @@ class Trie:
         if found is None:
             entries = node.entries()
             sizes = {n: nbytes for one in node.path() for n, nbytes in one.sizes.items()}
-            found = node.programs[live] = build(entries, live, sizes, node.numbers)
+            found = node.programs[live] = stored.program(entries, live, sizes, node.numbers)
             self.programs += 1
             reports.built(self.about, found, entries, node.why)
         node.latest = found

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, final
 from weakref import WeakValueDictionary
 
@@ -309,6 +310,24 @@ class Stage:
                 yield item.offset
             if item.guard is not None:
                 yield item.guard
+
+    # Whoever joins launches asks the following of every pair of them.
+
+    @cached_property
+    def loaded(self) -> frozenset[int]:
+        """Buffers that are read; what an accumulating store reads is not among them."""
+        return frozenset(n.attr for n in walk(*self.roots()) if n.op == "load")
+
+    @cached_property
+    def written(self) -> frozenset[int]:
+        """Buffers that a store writes."""
+        return frozenset(s.buffer for s in self.stores)
+
+    @cached_property
+    def elsewhere(self) -> frozenset[int]:
+        """Buffers that are not only touched at the current point."""
+        found = {n.attr for n in walk(*self.roots()) if n.op == "load" and n.args}
+        return frozenset(found | {s.buffer for s in self.stores if s.offset is not None})
 
 
 @dataclass(frozen=True)

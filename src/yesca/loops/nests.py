@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from .ir import Expr, Stage, Store, make, rewrite, walk
@@ -64,28 +65,15 @@ class Nest:
     def rows(self) -> bool:
         return self.stage.kind == "rows"
 
-    def written(self) -> set[int]:
-        """Buffers that a store writes."""
-        return {s.buffer for s in self.stage.stores}
-
+    @cached_property
     def memories(self) -> tuple[frozenset[int], frozenset[int]]:
         """The memories that are read and those that are written."""
-        written = {self.operands[b].place.memory for b in self.written()}
-        read = {self.operands[b].place.memory for b in _loaded(self.stage)}
+        written = {self.operands[b].place.memory for b in self.stage.written}
+        read = {self.operands[b].place.memory for b in self.stage.loaded}
         for store in self.stage.stores:
             if store.accumulate:
                 read.add(self.operands[store.buffer].place.memory)
         return frozenset(read), frozenset(written)
-
-
-def _loaded(stage: Stage) -> set[int]:
-    return {n.attr for n in walk(*stage.roots()) if n.op == "load"}
-
-
-def elsewhere(stage: Stage) -> set[int]:
-    """Buffers that are not only touched at the current point."""
-    found = {n.attr for n in walk(*stage.roots()) if n.op == "load" and n.args}
-    return found | {s.buffer for s in stage.stores if s.offset is not None}
 
 
 def apart(a: Nest, k: int, b: Nest, j: int) -> bool:
@@ -93,7 +81,7 @@ def apart(a: Nest, k: int, b: Nest, j: int) -> bool:
     one, other = a.operands[k], b.operands[j]
     if one.place.memory != other.place.memory:
         return True
-    if one.place.shift != other.place.shift or k in elsewhere(a.stage) or j in elsewhere(b.stage):
+    if one.place.shift != other.place.shift or k in a.stage.elsewhere or j in b.stage.elsewhere:
         return False
     item, size = a.stage.buffers[k].dtype.itemsize, b.stage.buffers[j].dtype.itemsize
     (low, high), (below, above) = one.span(a.sizes, item), other.span(b.sizes, size)
@@ -110,7 +98,7 @@ def apart(a: Nest, k: int, b: Nest, j: int) -> bool:
 
 def conflict(a: Nest, b: Nest) -> bool:
     """Whether the order of two nests matters: one writes what the other touches."""
-    first, second = a.written(), b.written()
+    first, second = a.stage.written, b.stage.written
     for k, one in enumerate(a.operands):
         for j, other in enumerate(b.operands):
             if one.place.memory == other.place.memory and (k in first or j in second) \

@@ -62,7 +62,7 @@ def _dims(nest: Nest) -> list[Dim]:
 def _guides(frame: Nest, other: Nest, index: int) -> Iterator[tuple[int, int]]:
     """Pairs of buffers in one place, those first that one of the nests writes."""
     pairs = []
-    written, made = frame.written(), other.written()
+    written, made = frame.stage.written, other.stage.written
     for k, p in enumerate(frame.operands):
         for j, o in enumerate(other.operands):
             if p.place == o.place and \

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ..loops.ir import Buffer, Expr, Stage, walk
-from ..loops.nests import Nest, apart, elsewhere, pruned, renumbered
+from ..loops.nests import Nest, apart, pruned, renumbered
 from .align import alignments
 
 MOST_BUFFERS, MOST_NODES = 24, 400  # of a stage: more would not stay in registers
@@ -82,7 +82,7 @@ def _meetings(a: Nest, b: Nest) -> Meeting | None:
     shared: dict[int, int] = {}
     values: dict[int, Expr] = {}
     dropped: set[int] = set()
-    made, written = {s.buffer: s for s in a.stage.stores}, b.written()
+    made, written = {s.buffer: s for s in a.stage.stores}, b.stage.written
     for j, other in enumerate(b.operands):
         for k, one in enumerate(a.operands):
             if one.place.memory != other.place.memory:
@@ -108,7 +108,7 @@ def _same(a: Nest, k: int, b: Nest, j: int) -> bool:
 
 def _same_point(a: Nest, k: int, b: Nest, j: int) -> bool:
     """Whether both touch one element at each point, which no other point touches."""
-    if a.operands[k] != b.operands[j] or k in elsewhere(a.stage) or j in elsewhere(b.stage) \
+    if a.operands[k] != b.operands[j] or k in a.stage.elsewhere or j in b.stage.elsewhere \
             or a.stage.buffers[k].dtype is not b.stage.buffers[j].dtype:
         return False
     stores = [s for nest, n in ((a, k), (b, j)) for s in nest.stage.stores if s.buffer == n]

@@ -25,6 +25,8 @@ MAGIC = b"yesca object 1\n\0"
 SUFFIX = ".yesca"
 _DIGEST_BYTES = 32
 _HEADER_BYTES = len(MAGIC) + _DIGEST_BYTES + 4
+# Machine code, where to find it, and what `graph` stores beside it.
+_KINDS = ({"keys", "needs"}, {"group"}, {"program"})
 # A hit refreshes the file's time at most this often: eviction needs days, not microseconds.
 _REFRESH_SECONDS = 3600
 _STALE_TEMPORARY_SECONDS = 3600
@@ -71,7 +73,7 @@ def decode(name: str, data: bytes) -> Entry | None:
         meta = json.loads(data[start + 4:end])
     except ValueError:
         return None
-    if not isinstance(meta, dict) or not ("group" in meta or {"keys", "needs"} <= meta.keys()):
+    if not isinstance(meta, dict) or not any(kind <= meta.keys() for kind in _KINDS):
         return None
     return Entry(meta, data[end:])
 

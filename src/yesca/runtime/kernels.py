@@ -59,6 +59,12 @@ def _load(stage: Stage, variant: Variant, name: str) -> int:
     return machine.load(name, source, key).address(symbol)
 
 
+def stored(symbol: str) -> int:
+    """The address of a kernel that is loaded or on disk, by its symbol; else 0."""
+    module = machine.stored(symbol.removeprefix("kernel_"))
+    return 0 if module is None else module.address(symbol)
+
+
 def loaded() -> list[tuple[Stage, Variant]]:
     """The kernels that this process has loaded, oldest first."""
     return list(_addresses)

@@ -40,6 +40,7 @@ class Counters:
 
 
 counters = Counters()
+_symbols: dict[int, str] = {}  # of all addresses that were asked for
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class Module:
             if not found:
                 raise MachineError(f"[machine] {self.name!r} defines no symbol {symbol!r}")
             self._addresses[symbol] = found
+            _symbols[found] = symbol
         return found
 
     def function(self, symbol: str, restype=None, *argtypes, gil: bool = False):
@@ -123,9 +125,28 @@ def load_many(kernels, externals=None) -> list:
 
 def symbol_at(address: int) -> str:
     """The symbol of the loaded function that begins at an address, empty if none was asked for."""
+    return _symbols.get(address, "")
+
+
+def stored(key: str) -> Module | None:
+    """Machine code that is loaded or on disk, None if it must be compiled first."""
     with LOCK:
-        return next((name for module in _engine().modules.values()
-                     for name, place in module._addresses.items() if place == address), "")
+        engine = _engine()
+        if key not in engine.modules and not engine.restore(Kernel("stored", key, "")):
+            return None
+        return engine.modules[key]
+
+
+def fetch(key: str) -> _cache.Entry | None:
+    """What `keep` has stored on disk, by this or another process for the same machine."""
+    with LOCK:
+        return _cache.current().get(_engine().entry_name(key))
+
+
+def keep(key: str, entry: _cache.Entry) -> None:
+    """Store an entry that is no machine code, but holds for this machine's code only."""
+    with LOCK:
+        _cache.current().put(_engine().entry_name(key), entry)
 
 
 def bind(externals) -> None:
@@ -249,19 +270,19 @@ class Engine:
         if settings.DEBUG.get() >= 4:
             return False  # the reader wants to see the text and what becomes of it
         cache = _cache.current()
-        name = self._entry_name(kernel.key)
+        name = self.entry_name(kernel.key)
         entry = cache.get(name)
         if entry is not None and "group" in entry.meta:
             name = entry.meta["group"]
             entry = cache.get(name)
-        if entry is None or kernel.key not in entry.meta["keys"]:
+        if entry is None or kernel.key not in entry.meta.get("keys", ()):
             return False
         try:
             self._add(entry, {kernel.key: kernel.name})
         except MachineError:  # made beside another C library: what it calls is not here
             return False
         for key in entry.meta["keys"]:
-            cache.mark(self._entry_name(key), beside=name)
+            cache.mark(self.entry_name(key), beside=name)
         return True
 
     def compile(self, kernels: list) -> None:
@@ -283,14 +304,14 @@ class Engine:
     def _store(self, keys, entry) -> None:
         cache = _cache.current()
         if len(keys) == 1:
-            cache.put(self._entry_name(keys[0]), entry)
+            cache.put(self.entry_name(keys[0]), entry)
             return
-        group = self._entry_name(hash_key(*keys))
+        group = self.entry_name(hash_key(*keys))
         cache.put(group, entry)
         for key in keys:
-            cache.put(self._entry_name(key), _cache.Entry({"group": group}, b""))
+            cache.put(self.entry_name(key), _cache.Entry({"group": group}, b""))
 
-    def _entry_name(self, key: str) -> str:
+    def entry_name(self, key: str) -> str:
         return f"{key}-{self.tag}"
 
     def _parse_all(self, kernels):

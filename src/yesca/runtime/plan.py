@@ -91,6 +91,7 @@ class Plan:
     negated: tuple[int, ...] = ()  # operands that it is handed copies of, with the sign settled
     host: tuple[HostStep, ...] = ()  # run after the launches, one after the other
     stages: tuple[Any, ...] = ()  # each launch's loop IR; of other machine code its Cost or None
+    digest: bytes | None = None  # of all that its launches do; empty where that cannot be named
 
     def saves(self, wanted: int) -> tuple[tuple[bool, int], ...]:
         """What the tape keeps when the operands in the bit mask `wanted` need gradients.

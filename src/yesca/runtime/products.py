@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from ..core import dtypes
@@ -19,6 +20,7 @@ from . import kernels, machine
 FEW_LAUNCHES = 8  # batches that do not join are launched one by one up to this many,
 LAUNCH_FLOPS = 1 << 18  # or where each is worth its launch; else their operands are copied
 
+_planned = lru_cache(1024)(plan_product)  # a convolution is the same product many times
 _addresses: dict[tuple[str, str], int] = {}
 _target: Any = None
 
@@ -154,16 +156,15 @@ def _floats(p: Any, a: Any, b: Any, c: Any, initial: Any, alpha: Factor, beta: F
     items = [r.spec.dtype.itemsize for r in refs]
     inner = [[s[0] * i, r.spec.strides[-2] * i, r.spec.strides[-1] * i]
              for s, i, r in zip(steps, items, refs, strict=True)]
-    plan = plan_product(
+    plan = _planned(
         a.spec.dtype.name, sizes[0], m, n, k, tuple(inner[0]), tuple(inner[1]),
         (inner[2][0], inner[2][1]), target=target(), alpha=float(alpha.value),
         beta=float(beta.value),
         initial_strides=(inner[3][0], inner[3][1]) if initial is not None else None)
     scratch = p.temporary((plan.scratch_bytes,), dtypes.uint8) if plan.scratch_bytes else None
     for place in _places(sizes[1:]):
-        moved = [replace(r, beyond=r.beyond + sum(
-            at * s for at, s in zip(place, step[1:], strict=True)))
-            for r, step in zip(refs, steps, strict=True)]
+        moved = [r.moved(sum(at * s for at, s in zip(place, step[1:], strict=True)))
+                 for r, step in zip(refs, steps, strict=True)]
         roles = dict(zip(("a", "b", "c", "initial"), moved, strict=False))
         _append(p, plan, {**roles, "scratch": scratch}, {"alpha": alpha, "beta": beta})
 
@@ -208,7 +209,7 @@ def _append(p: Any, plan: ProductPlan, roles: dict[str, Any], factors: dict[str,
             beyond, uneven = divmod(words[place], ref.spec.dtype.itemsize)
             assert not uneven
             words[place] = 0
-            pointers.append((place, replace(ref, beyond=ref.beyond + beyond)))
+            pointers.append((place, ref.moved(beyond)))
         numbers = tuple(
             (place, p.ordinal(factors[name].position), "f" if stage.dtype == "float64" else "s")
             for place, name in stage.scalars if factors[name].position is not None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..core.dtypes import DType
 from ..core.spec import Spec, spec
@@ -29,19 +29,23 @@ class Ref:
         """The same memory through another view (see `core.views`)."""
         shape, strides, offset = made
         own = self.spec
-        return replace(self, spec=spec(own.dtype, shape, strides, own.device, own.conj, own.neg),
-                       beyond=self.beyond + offset)
+        return Ref(self.slot, spec(own.dtype, shape, strides, own.device, own.conj, own.neg),
+                   self.beyond + offset, self.row)
 
     def reread(self, dtype: DType, made: Strided) -> Ref:
         """The same memory as elements of another dtype; offsets so far are counted anew."""
         shape, strides, offset = made
         start = self.beyond * self.spec.dtype.itemsize // dtype.itemsize
-        return replace(self, spec=spec(dtype, shape, strides, self.spec.device),
-                       beyond=start + offset)
+        return Ref(self.slot, spec(dtype, shape, strides, self.spec.device), start + offset,
+                   self.row)
+
+    def moved(self, elements: int) -> Ref:
+        """The same view, begun further on."""
+        return Ref(self.slot, self.spec, self.beyond + elements, self.row) if elements else self
 
     def as_rows(self) -> Ref:
         """One value per row of the stage."""
-        return replace(self, row=True)
+        return Ref(self.slot, self.spec, self.beyond, True)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,17 @@ from ..targets.native import Global, NativeFunction, Unit
 from . import machine
 
 
+_modules: dict[Unit, machine.Module] = {}
+
+
 def load_unit(unit: Unit) -> machine.Module:
     """The loaded code of a unit; the units it names are loaded first."""
-    for needed in unit.imports:
-        load_unit(needed)
-    return machine.load(unit.name, unit.text, unit.key)
+    found = _modules.get(unit)
+    if found is None:
+        for needed in unit.imports:
+            load_unit(needed)
+        found = _modules[unit] = machine.load(unit.name, unit.text, unit.key)
+    return found
 
 
 def address(thing: NativeFunction | Global) -> int:
