@@ -257,7 +257,7 @@ INTERNAL = frozenset("""
     identity random_fill random_new underived uninitialised uninitialised_like
     _dirichlet_grad _standard_gamma_grad
     histogram binary_cross_entropy_reduced binary_cross_entropy_with_logits_reduced
-    huber_loss_reduced kl_div_reduced l1_loss_reduced mse_loss_reduced poisson_nll_loss_reduced
+    huber_loss_reduced kl_div_reduced mse_loss_reduced poisson_nll_loss_reduced
     smooth_l1_loss_reduced soft_margin_loss_reduced adaptive_avg_pool adaptive_avg_pool_backward
     cross_parts norm_power
     adaptive_max_pool avg_pool avg_pool_backward col2im_blocks im2col_blocks max_pool

@@ -7,8 +7,7 @@ derived backward kernel, scaled by what the reduction divides by) and the reduce
 # Names: binary_cross_entropy binary_cross_entropy_elements binary_cross_entropy_reduced
 # Names: binary_cross_entropy_with_logits binary_cross_entropy_with_logits_elements
 # Names: binary_cross_entropy_with_logits_reduced huber_loss huber_loss_elements huber_loss_reduced
-# Names: kl_div kl_div_elements kl_div_reduced l1_loss l1_loss_elements l1_loss_reduced mse_loss
-# Names: mse_loss_elements mse_loss_reduced poisson_nll_loss poisson_nll_loss_elements
+# Names: kl_div kl_div_elements kl_div_reduced mse_loss mse_loss_elements mse_loss_reduced poisson_nll_loss poisson_nll_loss_elements
 # Names: poisson_nll_loss_reduced smooth_l1_loss smooth_l1_loss_elements smooth_l1_loss_reduced
 # Names: soft_margin_loss soft_margin_loss_elements soft_margin_loss_reduced
 
@@ -186,10 +185,17 @@ loss("mse_loss", "", lambda x, y: (x - y) * (x - y), {
     "input": lambda grad, input, target: grad * ((input - target) * 2.0),
     "target": lambda grad, input, target: grad * ((target - input) * 2.0),
 }, kernel="mse_cpu", doc="(input - target) squared.")
-loss("l1_loss", "", lambda x, y: absolute(x - y), {
-    "input": lambda grad, input, target: grad * sign_of(input - target),
-    "target": lambda grad, input, target: grad * sign_of(target - input),
-}, node_name=_composed("AbsBackward0"), doc="|input - target|.")
+
+
+def _l1(ops: Any, input: Any, target: Any, reduction: Any) -> Any:
+    """In parts: the tape keeps the differences instead of both operands."""
+    apart = ops.abs(ops.sub(input, target))
+    chosen = reduction_name(reduction)
+    return apart if chosen == "none" else getattr(ops, chosen)(apart)
+
+
+composite("l1_loss(Tensor input, Tensor target, any reduction='mean') -> Tensor", _l1,
+          method=False, autocast="float32", doc="|input - target|.")
 
 
 def _smooth(x: Expr, y: Expr, beta: Expr) -> Expr:

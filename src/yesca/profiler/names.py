@@ -82,7 +82,6 @@ COUNTERPARTS: dict[str, str] = {
     "isclose": "close_elements",
     "kl_div": "kl_div_elements kl_div_reduced",
     "kthvalue": "kthvalue_order",
-    "l1_loss": "l1_loss_elements l1_loss_reduced",
     "leaky_relu": "_leaky_relu",
     "ldexp": "ldexp_whole",
     "linalg_cholesky_ex": "linalg_cholesky_parts",
