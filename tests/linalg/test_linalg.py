@@ -196,6 +196,18 @@ def test_gradients(function, shapes):
     check_gradients(function, shapes)
 
 
+@pytest.mark.parametrize("count", [0, 1, 2])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+def test_a_product_of_reflectors_is_one_node(count, dtype):
+    torch.manual_seed(0)
+    given = [torch.randn(*shape, dtype=dtype, requires_grad=True)
+             for shape in ((2, 4, 3), (2, count))]
+    for function in (linalg.householder_product, torch.orgqr):
+        assert function(*given).grad_fn.name() == "LinalgHouseholderProductBackward0"
+    assert torch.autograd.gradcheck(linalg.householder_product, given)
+    assert torch.autograd.gradgradcheck(linalg.householder_product, given)
+
+
 def test_the_gradient_of_a_singular_determinant_is_exact():
     a = torch.tensor([[1.0, 2.0], [2.0, 4.0]], requires_grad=True)
     linalg.det(a).backward()

@@ -244,18 +244,14 @@ def _svdvals(p: Any, A: Any) -> None:
                                    dtype=real_of(A.spec.dtype))])
 
 
-def _svdvals_back(ops: Any, grad: Any, A: Any) -> Any:
-    u, _, vh = ops.linalg_svd_parts(A, False)
-    return ops.matmul(ops.mul(u, ops.unsqueeze(grad, -2)), vh)
-
-
-library("linalg_svd_values(Tensor A) -> Tensor", _svdvals, node_name="LinalgSvdBackward0",
-        backward={"A": _svdvals_back})
+library("linalg_svd_values(Tensor A) -> Tensor", _svdvals)
 
 
 def _svdvals_public(ops: Any, A: Any, driver: Any) -> Any:
+    """Where a derivative follows, the vectors that it needs are found at once."""
     _check_driver(driver)
-    return ops.linalg_svd_values(A)
+    return ops.linalg_svd_parts(A, False)[1] if ops.has_derivative(A) else \
+        ops.linalg_svd_values(A)
 
 
 composite("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", _svdvals_public, out=True,
@@ -303,14 +299,11 @@ def _eigvalsh(p: Any, A: Any, UPLO: str) -> None:
            uplo=uplo)
 
 
-def _eigvalsh_back(ops: Any, grad: Any, A: Any, UPLO: str) -> Any:
-    vectors = ops.linalg_eigh_parts(A, UPLO)[1]
-    return ops.matmul(ops.mul(vectors, ops.unsqueeze(grad, -2)), h(ops, vectors))
-
-
-library("linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor", _eigvalsh, out=True,
-        node_name="LinalgEighBackward0", autocast="float32", backward={"A": _eigvalsh_back},
-        doc="The eigenvalues of symmetric matrices in rising order.")
+library("linalg_eigh_values(Tensor A, str UPLO) -> Tensor", _eigvalsh)
+composite("linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor",
+          lambda ops, A, UPLO: ops.linalg_eigh_parts(A, UPLO)[0] if ops.has_derivative(A)
+          else ops.linalg_eigh_values(A, UPLO), out=True, method=False, autocast="float32",
+          doc="The eigenvalues of symmetric matrices in rising order.")
 
 
 def _eig(vectors: bool) -> Any:

@@ -212,10 +212,36 @@ def _householder_product(ops: Any, A: Any, tau: Any) -> Any:
     return _reflect(ops, _vectors(ops, A, tau), tau, one, forward=False)
 
 
+def _reflected_back(ops: Any, grad: Any, A: Any, tau: Any) -> tuple[Any, Any]:
+    """Back through the reflectors; what each was applied to is computed once more."""
+    count = tau.shape[-1]
+    if not count:
+        return ops.zeros_like(A), ops.zeros_like(tau)
+    vectors = _vectors(ops, A, tau)
+    one = t(ops, ops.eye(A.shape[-1], A.shape[-2], dtype=A.dtype, device=A.device))
+    of_vectors, of_lengths = [], []
+    for k in range(count):  # the first reflector was applied last
+        rest = ops.narrow(vectors, -1, k + 1, count - k - 1)
+        x = _reflect(ops, rest, ops.narrow(tau, -1, k + 1, count - k - 1), one, forward=False)
+        v = ops.narrow(vectors, -1, k, 1)  # (..., m, 1)
+        length = ops.conj(ops.unsqueeze(ops.narrow(tau, -1, k, 1), -1))
+        across, pull = ops.matmul(h(ops, x), v), ops.matmul(h(ops, v), grad)  # (n, 1), (1, n)
+        of_lengths.append(ops.neg(ops.squeeze(ops.matmul(pull, across), -1)))
+        pull = ops.mul(length, pull)
+        grad_of_v = ops.add(ops.matmul(ops.mul(length, grad), across), ops.matmul(x, h(ops, pull)))
+        of_vectors.append(ops.neg(grad_of_v))
+        grad = ops.sub(grad, ops.matmul(v, pull))
+    made = ops.tril(ops.cat(of_vectors, -1), -1)
+    beyond = ops.zeros_like(ops.narrow(A, -1, count, A.shape[-1] - count))
+    return ops.cat([made, beyond], -1), ops.cat(of_lengths, -1)
+
+
 composite("linalg_householder_product(Tensor A, Tensor tau) -> Tensor", _householder_product,
-          out=True, method=False, autocast="float32",
+          out=True, method=False, autocast="float32", holomorphic=False,
+          backward={("A", "tau"): _reflected_back},
           doc="The first columns of the product of reflectors, as torch.geqrf packs them.")
-composite("orgqr(Tensor self, Tensor input2) -> Tensor", _householder_product, out=True,
+composite("orgqr(Tensor self, Tensor input2) -> Tensor",
+          lambda ops, self, input2: ops.linalg_householder_product(self, input2), out=True,
           autocast="float32", doc="torch.linalg.householder_product.")
 
 

@@ -86,7 +86,7 @@ COUNTERPARTS: dict[str, str] = {
     "ldexp": "ldexp_whole",
     "linalg_cholesky_ex": "linalg_cholesky_parts",
     "linalg_eig": "linalg_eig_parts",
-    "_linalg_eigh": "linalg_eigh_parts",
+    "_linalg_eigh": "linalg_eigh_parts linalg_eigh_values",
     "linalg_inv_ex": "linalg_inv_parts",
     "linalg_lstsq": "linalg_lstsq_parts",
     "linalg_lu_factor_ex": "linalg_lu_packed lu_parts",
