@@ -22,7 +22,7 @@ def public(package, name):
     """The package's function or method of a record's name, or None."""
     if any(part in name for part in OTHERS) or "_" in (name[0], name[-1]):
         return None
-    for part in ("linalg", "fft"):
+    for part in ("linalg", "fft", "special"):
         if name.startswith(f"{part}_"):
             return getattr(getattr(package, part), name.removeprefix(f"{part}_"), None)
     homes = (package, package.Tensor, package.nn.functional, package.special, package.linalg)

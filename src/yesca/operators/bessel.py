@@ -17,7 +17,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..core.dtypes import float64
+from ..core.dtypes import (
+    FLOATING, SCALAR_NAMES, DType, bfloat16, default_for, float16, float64,
+)
 from ..loops.ir import Expr, cast, const
 from ..loops.scalar import absolute, cos, exp, isnan, log, maximum, minimum, sin, sqrt, where
 from . import bessel_tables as tables
@@ -177,10 +179,21 @@ def spherical_bessel_j0(x: Expr) -> Expr:
 
 # ---- records -----------------------------------------------------------------------------------
 
-def special(name: str, body: Body, doc: str, **options: Any) -> Any:
-    """A function of one float; integers are computed in the default dtype."""
-    return elementwise(f"{name}(Tensor self) -> Tensor", body, dtype="float", doc=doc,
-                       **{"method": False, "inplace": False, **options})
+def special(name: str, body: Body, doc: str, halves: bool = False, **options: Any) -> Any:
+    """A function of one float; integers are computed in the default dtype.
+
+    halves: whether it takes half types, as only some of PyTorch's do.
+    """
+    kernel = f"{name.removeprefix('special_')}_cpu"
+
+    def dtype(promoted: DType, values: Any) -> tuple[DType, DType]:
+        made = promoted if promoted.category >= FLOATING else default_for(FLOATING)
+        if made in (float16, bfloat16) and not halves:
+            raise NotImplementedError(f'"{kernel}" not implemented for \'{SCALAR_NAMES[made]}\'')
+        return made, made
+
+    return elementwise(f"{name}(Tensor self) -> Tensor", body, dtype=dtype, doc=doc,
+                       kernel=kernel, **{"method": False, "inplace": False, **options})
 
 
 def _over(value: Expr, x: Expr, limit: float) -> Expr:
@@ -192,15 +205,15 @@ def _sign(x: Expr) -> Expr:
     return where(x < 0, const(-1.0, x.dtype), where(x > 0, const(1.0, x.dtype), 0.0))
 
 
-special("i0", i0, "The modified Bessel function of order 0.", method=True, inplace=True,
-        backward={"self": lambda grad, self: grad * i1(self)})
-special("special_i0e", i0e, "exp(-|self|) i0(self).",
+special("i0", i0, "The modified Bessel function of order 0.", halves=True, method=True,
+        inplace=True, backward={"self": lambda grad, self: grad * i1(self)})
+special("special_i0e", i0e, "exp(-|self|) i0(self).", halves=True,
         backward={"self": lambda grad, self, result: grad * (
             i1e(self) - _sign(self) * result)})
-special("special_i1", i1, "The modified Bessel function of order 1.",
+special("special_i1", i1, "The modified Bessel function of order 1.", halves=True,
         backward={"self": lambda grad, self, result: grad * (
             i0(self) - _over(result, self, 0.5))})
-special("special_i1e", i1e, "exp(-|self|) i1(self).",
+special("special_i1e", i1e, "exp(-|self|) i1(self).", halves=True,
         backward={"self": lambda grad, self, result: grad * where(
             self.eq(0), 0.5, i0e(self) - result * (_sign(self) + _over(
                 const(1.0, self.dtype), self, 0.0)))})

@@ -7,9 +7,10 @@ derived backward kernel, scaled by what the reduction divides by) and the reduce
 # Names: binary_cross_entropy binary_cross_entropy_elements binary_cross_entropy_reduced
 # Names: binary_cross_entropy_with_logits binary_cross_entropy_with_logits_elements
 # Names: binary_cross_entropy_with_logits_reduced huber_loss huber_loss_elements huber_loss_reduced
-# Names: kl_div kl_div_elements kl_div_reduced mse_loss mse_loss_elements mse_loss_reduced poisson_nll_loss poisson_nll_loss_elements
-# Names: poisson_nll_loss_reduced smooth_l1_loss smooth_l1_loss_elements smooth_l1_loss_reduced
-# Names: soft_margin_loss soft_margin_loss_elements soft_margin_loss_reduced
+# Names: kl_div kl_div_elements kl_div_reduced mse_loss mse_loss_elements mse_loss_reduced
+# Names: poisson_nll_loss poisson_nll_loss_elements poisson_nll_loss_reduced smooth_l1_loss
+# Names: smooth_l1_loss_elements smooth_l1_loss_reduced soft_margin_loss soft_margin_loss_elements
+# Names: soft_margin_loss_reduced
 
 from __future__ import annotations
 

@@ -205,6 +205,8 @@ def _pixel_unshuffle(ops: Any, self: Any, downscale_factor: int) -> Any:
                 f"input.size({at})={size} is not divisible by {r}")
     n = len(lead)
     _check_rank(self)
+    if not self.numel():  # PyTorch gives back its shape as well
+        return ops.clone(self)
     return _turned(ops, self, (*lead, c, h // r, r, w // r, r),
                    (*range(n), n, n + 2, n + 4, n + 1, n + 3), (*lead, c * r * r, h // r, w // r))
 

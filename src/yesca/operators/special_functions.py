@@ -78,7 +78,7 @@ special("special_erfcx", erfcx, "exp(self ** 2) erfc(self).",
         backward={"self": lambda grad, self, result: grad * (
             2.0 * self * result - 2 / math.sqrt(math.pi))})
 special("special_ndtr", ndtr, "The share of a normal distribution below self.",
-        backward={"self": lambda grad, self: grad * _density(self)})
+        halves=True, backward={"self": lambda grad, self: grad * _density(self)})
 special("special_log_ndtr", log_ndtr, "log(ndtr(self)).",
         backward={"self": lambda grad, self: grad / erfcx(self * -_HALF_ROOT)
                   * math.sqrt(2 / math.pi)})
@@ -93,8 +93,8 @@ def _entr(x: Expr) -> Expr:
     return where(isnan(x), x, made)
 
 
-special("special_entr", _entr, "-self * log(self), 0 at 0 and -inf below.", domain=(0.2, 4.0),
-        backward={"self": lambda grad, self: where(
+special("special_entr", _entr, "-self * log(self), 0 at 0 and -inf below.",
+        halves=True, domain=(0.2, 4.0), backward={"self": lambda grad, self: where(
             isnan(self), self, where(self > 0, grad * (-log(self) - 1.0), where(
                 self.eq(0), grad * math.inf, math.nan)))})
 
