@@ -122,7 +122,7 @@ def test_names_that_programs_use_of_the_tracer():
 
 
 def test_a_program_that_fails_leaves_no_false_values(monkeypatch):
-    from yesca.graph import trie
+    from yesca.graph import stored
 
     def failing(*arguments):
         raise MemoryError("no room")
@@ -136,7 +136,7 @@ def test_a_program_that_fails_leaves_no_false_values(monkeypatch):
 
     x = torch.ones(2)
     with monkeypatch.context() as patched:
-        patched.setattr(trie, "build", failing)
+        patched.setattr(stored, "build", failing)
         with pytest.raises(MemoryError):
             run(x)
     with pytest.raises(RuntimeError, match="This tensor has no value"):

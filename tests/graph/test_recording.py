@@ -194,9 +194,9 @@ def test_results_without_elements():
 
 def test_garbage_that_goes_while_a_program_is_made(monkeypatch):
     """What is held is asked again: the cycle held a result when the program was begun."""
-    from yesca.graph import trie
+    from yesca.graph import stored
 
-    def collected(*arguments, known=trie.build):
+    def collected(*arguments, known=stored.build):
         gc.collect()
         return known(*arguments)
 
@@ -207,7 +207,7 @@ def test_garbage_that_goes_while_a_program_is_made(monkeypatch):
         cycle.append(cycle)
         return y * 2
 
-    monkeypatch.setattr(trie, "build", collected)
+    monkeypatch.setattr(stored, "build", collected)
     gc.disable()
     try:
         assert cyclic(torch.ones(2)).tolist() == [4.0, 4.0]
