@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from .products_pack import fill_panel, panel_functions
 from .products_text import Code, ProductTarget, Vectors
 
+STEPS = 4  # of K in a round of a full micro-kernel
 ROOM_BYTES = 1 << 17  # for A's panels, on the stack of whatever thread runs a unit
 
 # The parameter words of the tile kernel, in order. Strides are bytes. "panel" strides lead from one
@@ -49,6 +50,11 @@ class Tile:
         """Vectors in one row."""
         return self.columns // self.target.lanes(self.dtype)
 
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """The strides of A for which full micro-kernels are specialised."""
+        return ("across", "along") if self.target.vector_registers == 16 else ()
+
     def arithmetic(self, code: Code | None = None) -> Vectors:
         """Vector arithmetic of this dtype, emitted into `code`."""
         return Vectors(code, self.target, self.dtype)
@@ -59,13 +65,17 @@ def sub_rows(rows: int) -> list[int]:
     return [rows] + [1 << bit for bit in reversed(range((rows - 1).bit_length()))]
 
 
-def micro_kernel(tile: Tile, rows: int) -> str:
-    """One micro-kernel: `rows` rows of the tile, over `count` steps of K."""
+def micro_kernel(tile: Tile, rows: int, way: str = "") -> str:
+    """One micro-kernel: `rows` rows of the tile, over `count` steps of K.
+
+    `way` names the stride of A that is one element: "across" (a_row), "along" (a_inner), or "" if
+    there need not be one.
+    """
     kind = tile.arithmetic().scalar
     code = Code(
-        f"define internal void @{tile.name}_{rows}(ptr noalias %words, ptr %a, ptr %b, ptr %c, "
-        f"i64 %c_row, ptr %d, i64 %d_row, i64 %count, i64 %columns, {kind} %beta, {kind} %floor) "
-        f"noinline {tile.target.attributes()}"
+        f"define internal void @{tile.name}_{rows}{way}(ptr noalias %words, ptr %a, ptr %b, "
+        f"ptr %c, i64 %c_row, ptr %d, i64 %d_row, i64 %count, i64 %columns, {kind} %beta, "
+        f"{kind} %floor) noinline {tile.target.attributes()}"
     )
     vector, vectors = tile.arithmetic(code), tile.vectors
     width = vector.lanes * vector.size
@@ -79,7 +89,10 @@ def micro_kernel(tile: Tile, rows: int) -> str:
             for place in range(0, vectors, max(1, 64 // width)):
                 offset = code.add(code.mul("%c_row", str(row)), str(place * width))
                 code.prefetch(code.at("%c", offset))
-    sums = _sums(code, vector, rows, vectors, masks)
+    if way:
+        sums = _rounds(code, vector, rows, vectors, way)
+    else:
+        sums = _sums(code, vector, rows, vectors, masks)
     alpha = vector.splat(code.word("%words", TILE["alpha"], kind))
     beta, floor = vector.splat("%beta"), vector.splat("%floor")
 
@@ -142,10 +155,67 @@ def _sums(code: Code, vector: Vectors, rows: int, vectors: int, masks: list) -> 
     return loop.values[len(bases) + 1 :]
 
 
+def _rounds(code: Code, vector: Vectors, rows: int, vectors: int, way: str) -> list[str]:
+    """Emit the loop over K in rounds of STEPS, then the rest; return the sums, row by row.
+
+    One stride of A being one element, all that a round reads is addressed as a pointer that moves
+    once a round, plus a register or two or four times it, plus a constant: no instruction but
+    loads and multiply-adds. That tells where two threads share a core.
+    """
+    stride = code.word("%words", TILE["a_inner" if way == "across" else "a_row"])
+    b_inner = code.word("%words", TILE["b_inner"])
+    ahead = code.word("%words", TILE["b_ahead"])
+    far = code.mul(stride, "3")
+    b_far = code.mul(b_inner, "3")
+    bases = ["%a"] if way == "across" else [code.at("%a", code.mul(stride, str(row)))
+                                            for row in range(0, rows, 3)]
+    width = vector.lanes * vector.size
+
+    def left(moving: list[str], row: int, step: int) -> str:
+        """The address of A's element in this row and step of a round."""
+        count, place = (step, row) if way == "across" else (row % 3, step)
+        base = moving[0] if way == "across" else moving[row // 3]
+        if count:
+            base = code.at(base, far if count == 3 else code.mul(stride, str(count)))
+        return code.at(base, str(place * vector.size))
+
+    def loop_over(start: str, stop: str, steps: int, carried: list[str]) -> list[str]:
+        kinds = ["ptr"] * (len(bases) + 1) + [vector.kind] * (rows * vectors)
+        with code.loop(start, stop, str(steps), list(zip(kinds, carried))) as loop:
+            # Known as multiples of the loop's index, pointers would be made of it, one by one.
+            moving = [code.value(f'call ptr asm "", "=r,0"(ptr {pointer})')
+                      for pointer in loop.values[: len(bases) + 1]]
+            sums = list(loop.values[len(bases) + 1 :])
+            for step in range(steps):
+                b = moving[-1]
+                if step:
+                    b = code.at(b, b_far if step == 3 else code.mul(b_inner, str(step)))
+                code.prefetch(code.at(b, ahead))
+                right = [vector.load(code.at(b, str(place * width))) for place in range(vectors)]
+                for row in range(rows):
+                    one = code.load(vector.scalar, left(moving[:-1], row, step), vector.size)
+                    one = vector.splat(one)
+                    for place in range(vectors):
+                        at = row * vectors + place
+                        sums[at] = vector.fma(one, right[place], sums[at])
+            a_step = code.mul(stride, str(steps)) if way == "across" else str(steps * vector.size)
+            after = [code.at(base, a_step) for base in moving[:-1]]
+            loop.carry([*after, code.at(moving[-1], code.mul(b_inner, str(steps))), *sums])
+        return list(loop.values)
+
+    whole = code.value(f"and i64 %count, {-STEPS}")
+    values = [*bases, "%b"] + ["zeroinitializer"] * (rows * vectors)
+    values = loop_over("0", whole, STEPS, values)
+    values = loop_over(whole, "%count", 1, values)
+    return values[len(bases) + 1 :]
+
+
 def tile_kernel(name: str, target: ProductTarget, dtype: str, tile: tuple[int, int]) -> str:
     """The tile kernel: units are (batch, row block, column block), column blocks fastest."""
     shape = Tile(name, target, dtype, *tile)
     text = "".join(micro_kernel(shape, height) for height in sub_rows(shape.rows))
+    if shape.ways:
+        text += "".join(micro_kernel(shape, shape.rows, way) for way in shape.ways)
     text += panel_functions(name, target, dtype)
     if not target.mask_registers:
         text += _edge(shape)
@@ -158,6 +228,12 @@ def tile_kernel(name: str, target: ProductTarget, dtype: str, tile: tuple[int, i
         words[word] = code.word("%words", TILE[word], scalar)
     words["room"] = code.value(f"alloca [{ROOM_BYTES} x i8], align 64")
     words["packs"] = code.value(f"icmp ne i64 {words['a_packs']}, 0")
+    words["micro"] = f"@{name}_{shape.rows}"
+    for way in shape.ways:
+        stride = words["a_row" if way == "across" else "a_inner"]
+        one = code.value(f"icmp eq i64 {stride}, {shape.arithmetic().size}")
+        words["micro"] = code.value(
+            f"select i1 {one}, ptr @{name}_{shape.rows}{way}, ptr {words['micro']}")
     with code.loop("%lo", "%hi", "1") as unit:
         _unit(code, shape, words, unit.index)
     return text + code.text()
@@ -219,7 +295,7 @@ def _block(code: Code, tile: Tile, words: dict, place: dict, inner: str) -> None
             d = code.value(f"select i1 {absent}, ptr null, ptr {d}")
             high = code.smaller(code.sub(words["rows"], row.index), str(rows))
             call = (c, words["c_row"], d, d_row, count, wide, beta, floor)
-            _heights(code, tile, words["a_row"], (a, b, *call), high)
+            _heights(code, tile, words["a_row"], (a, b, *call), high, words["micro"])
 
 
 def _pack_rows(code: Code, tile: Tile, words: dict, place: dict, inner: str, count: str) -> None:
@@ -235,7 +311,7 @@ def _pack_rows(code: Code, tile: Tile, words: dict, place: dict, inner: str, cou
         fill_panel(code, tile.name, goal, pitch, source, strides, count, lanes)
 
 
-def _heights(code: Code, tile: Tile, a_row: str, call: tuple, high: str) -> None:
+def _heights(code: Code, tile: Tile, a_row: str, call: tuple, high: str, full_micro: str) -> None:
     """Emit the calls that cover `high` rows: the full tile, or the binary digits of the rest."""
     name, scalar = tile.name, tile.arithmetic().scalar
     full, columns = tile.rows, tile.columns
@@ -243,12 +319,13 @@ def _heights(code: Code, tile: Tile, a_row: str, call: tuple, high: str) -> None
 
     def emit(height: int, values: tuple) -> None:
         given = ", ".join(f"{kind} {value}" for kind, value in zip(kinds, values))
+        micro = full_micro if height == full else f"@{name}_{height}"
         if tile.target.mask_registers:
-            code.do(f"call void @{name}_{height}(ptr %words, {given})")
+            code.do(f"call void {micro}(ptr %words, {given})")
             return
         whole = code.value(f"icmp eq i64 {call[7]}, {columns}")
         with code.when(whole):
-            code.do(f"call void @{name}_{height}(ptr %words, {given})")
+            code.do(f"call void {micro}(ptr %words, {given})")
         ragged = code.value(f"xor i1 {whole}, true")
         with code.when(ragged):
             code.do(f"call void @{name}_edge(i64 {height}, ptr %words, {given})")
