@@ -1,11 +1,13 @@
 """Training steps, compiled: the numbers of eager mode from a fixed number of native calls."""
 
 import gc
+import sys
 
 import pytest
 
 import yesca as torch
 from yesca import nn
+from yesca.dispatch.state import STATE
 from yesca.graph import recorder
 from yesca.nn import functional
 
@@ -225,3 +227,57 @@ def test_operands_that_no_value_depends_on():
     compiled = torch.compile(tangent)
     for _ in range(2):
         assert [t.item() for t in compiled(x)] == pytest.approx(expected)
+
+
+class Interrupt:
+    """A profile function that is Ctrl-C at the start of the n-th Python function."""
+
+    def __init__(self, left):
+        self.left = left
+
+    def __call__(self, frame, event, argument):
+        if event == "call":
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+
+
+def test_a_call_interrupted_anywhere_leaves_no_recording_behind():
+    def plain(x):
+        return (x * 2).exp() - shifted(x)
+
+    compiled = torch.compile(plain)
+    x = torch.arange(4.0)
+    wanted = plain(x).tolist()
+    compiled(x), compiled(x)
+    interrupted = 0
+    for place in range(1, 40):
+        sys.setprofile(Interrupt(place))
+        try:
+            compiled(x)
+        except KeyboardInterrupt:
+            interrupted += 1
+        finally:
+            sys.setprofile(None)
+        assert STATE.recorder is None
+        before = recorder.replays
+        assert compiled(x).tolist() == wanted
+        assert recorder.replays - before in (1, 2)  # what was left of the interrupted call as well
+        assert not recorder.current().tape.storages
+    assert 5 <= interrupted < 39
+
+
+def shifted(x):
+    return x + 1
+
+
+def test_errors_that_only_the_program_finds(monkeypatch):
+    monkeypatch.setattr(recorder.checks, "passes", lambda *_: True)
+    table, places = torch.zeros(3, 2), torch.tensor([0, 5])
+    compiled = torch.compile(lambda: functional.embedding(places + 0, table))
+    for _ in range(3):
+        with pytest.raises(IndexError, match="index out of range"):
+            compiled()
+        assert STATE.recorder is None and not recorder.current().tape.storages
+    places[1] = 2
+    assert compiled().tolist() == [[0.0, 0.0]] * 2

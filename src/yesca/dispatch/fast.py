@@ -62,20 +62,19 @@ class _Fast:
     entries: int = 0
     watched: int = 0  # calls that `learn` has run
     off: bool = False  # every call takes the Python path (refresh() makes a change known)
-    recorder: Any = None  # whose tape the builtin writes
     bare: int = 0  # the thread that runs a call past the observer
     owner: int = 0  # under an observer: the thread whose flags these are, if nothing else is slow
 
     def __post_init__(self) -> None:
         from ..core import devices, dtypes
-        from ..runtime.native import capture, fastcall, fastkey, fastobjects, fastrun, fasttape
+        from ..runtime.native import fastcall, fastkey, fastobjects, fastrun, fasttape
 
         self.off = settings.DEBUG.get() > 0  # the Python path reports what it launches
         memory.prepare()
         threads.prepare()
         self.code, self.key, self.runner = fastcall, fastkey, fastrun
         self.state = units.address(fastkey.state)
-        self.tape_place = capture.TAPE
+        self.adopt = builtins.builtin(fastcall.python_adopt, "adopt", "adopt(flags, tape)")
         self.function_address = units.address(fastcall.fast_function)
         self.call_address = units.address(fastcall.fast_call)
         self.hash = units.callable_of(fastcall.hash_words)
@@ -108,7 +107,6 @@ class _Fast:
             self.write(place, id(thing))
         self.restore = builtins.builtin(fasttape.restore, "restore")
         self.flags = ctypes.c_int64.from_address(self.state + fastcall.FLAGS)
-        self.thread = ctypes.c_int64.from_address(self.state + fastcall.THREAD)
         self.running = ctypes.c_int64.from_address(self.state + fastobjects.RUNNING)
         listeners.append(self.refresh)
         self.refresh()
@@ -127,19 +125,13 @@ class _Fast:
         slow = (self.off or state.python or state.levels or state.saving or state.inference
                 or state.anomaly or state.autocast)
         recorder = state.recorder
-        if recorder is not self.recorder:
-            self.recorder = recorder
-            tape = None if recorder is None else recorder.tape
-            self.write(self.tape_place, 0 if tape is None else tape.address)
-            self.write(self.key.RECORDED_TYPE, 0 if tape is None else id(tape.storage_class))
-        if recorder is not None and recorder.running:
-            slow = True  # for another thread; this one waits for it in Python
+        if recorder is not None:
+            slow = slow or recorder.running  # for another thread; this one waits for it in Python
         if observing.current is not None:
             self.owner = 0 if slow or recorder is not None else get_ident()
             slow = slow or self.bare != get_ident()
-        self.flags.value = ((1 if state.grad else 0) | (2 if slow else 0)
-                            | (0 if recorder is None else 4))
-        self.thread.value = 0
+        self.adopt((1 if state.grad else 0) | (2 if slow else 0) | (0 if recorder is None else 4),
+                   0 if recorder is None else recorder.tape.address)
 
     # ---- operators -----------------------------------------------------------------------
 

@@ -80,10 +80,11 @@ def _compiled(function: Callable[..., Any], fullgraph: bool) -> Callable[..., An
         if STATE.recorder is not None or stance.special():  # part of a larger recording, or none
             return _specially(about, run, args, kwargs)
         own = recorder.current()
-        own.begin(about.recordings(), fullgraph)
         try:
+            own.begin(about.recordings(), fullgraph)
             return function(*args, **kwargs)
         finally:
+            STATE.recorder = None  # Ctrl-C may come as soon as `end` is entered
             own.end()
 
     run._torchdynamo_orig_callable = function  # type: ignore[attr-defined]

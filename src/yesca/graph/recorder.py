@@ -15,8 +15,9 @@ import gc
 import sys
 import threading
 from array import array
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core import registry
 from ..core.storage import UntypedStorage
@@ -24,7 +25,9 @@ from ..dispatch import observing, state
 from ..dispatch.state import STATE
 from ..runtime import memory
 from ..runtime.plan import Plan
-from ..runtime.recording import BRANCH, CALLS, CHECKED, NODE, NUMBER_MASK
+from ..runtime.recording import (
+    BRANCH, CALLS, CHECKED, NODE, NOTHING, NUMBER_MASK, OTHERS_LIVE, RAN, REPORTED,
+)
 from . import breaks, checks, tape
 from .program import Program
 from .tape import Tape
@@ -40,6 +43,7 @@ class Recorder:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.tape = Tape(self)
+        self.native = _native()
         self.trie = Trie(Function(self.begin))
         self.running = False
         self.inside = False  # between `begin` and `end`
@@ -60,17 +64,53 @@ class Recorder:
 
     def begin(self, trie: Trie, strict: bool) -> None:
         """Record this thread's launches from here on."""
-        self.trie, self.strict = trie, strict
-        self.tape.header[NODE] = trie.root.address
-        self.inside = True
-        state.set_recorder(self)
+        if self.tape.storages:  # of a call whose end was interrupted
+            self.flush()
+        self.trie, self.strict, self.inside = trie, strict, True
+        STATE.recorder = self
+        native, root = self.native, trie.root.address
+        if native is None or not native.begin(self.tape.address, root):
+            self.tape.header[NODE] = root
+            state.set_recorder(self)
 
     def end(self) -> None:
-        """Run what is recorded; launches run at once again."""
+        """Run what is recorded; launches run at once again. The caller has set no recorder."""
+        global replays
         self.inside = False
+        native = self.native
+        if native is None or breaks.listeners or observing.current is not None:
+            self._end(OTHERS_LIVE)
+            return
+        with self.lock:
+            try:
+                ran = native.conclude(self.tape.address)
+            except BaseException:
+                self._end_lost()
+                raise
+            if ran == RAN:
+                replays += 1
+            elif ran != NOTHING:
+                self._end(ran)
+
+    def _end(self, ran: int) -> None:
+        """The end of a call that native code did not bring about, or whose launches reported."""
+        global replays
         state.set_recorder(None)
-        if self.tape.storages:
+        if ran != REPORTED:
             self.flush()
+            return
+        replays += 1
+        program = self.trie.at(self.tape.header[NODE]).latest
+        assert program is not None
+        plan, words = _reported(program, self.tape.values)
+        self.tape.clear(self.trie.root.address)
+        plan.on_check(words)
+
+    def _end_lost(self) -> None:
+        """The end of a call that could not run what it recorded."""
+        state.set_recorder(None)
+        tape.abandon(self.tape.storages)
+        self.tape.clear(self.trie.root.address)
 
     # ---- recording ---------------------------------------------------------------------------
 
@@ -202,18 +242,19 @@ class Recorder:
         """Run the program for what is held now; gives (plan, error words) of a failed call."""
         global replays
         replays += 1
-        finish = _native_finish()
-        if finish is None:
+        if self.native is None:
             return self._run(self.trie.program(node, self._live(node, storages)), storages)
-        program = node.latest
-        state = 1 if program is None else finish(self.tape.address, program.frame_address)
+        finish, program = self.native.finish, node.latest
+        ran = OTHERS_LIVE
+        if program is not None:
+            ran = finish(self.tape.address, program.frame_address)
         for _ in range(RECOUNTS):
-            if state != 1:
+            if ran != OTHERS_LIVE:
                 break
             program = self.trie.program(node, self._live(node, storages))
-            state = finish(self.tape.address, program.frame_address)
-        assert state != 1, "a program that was made for what is held does not know it"
-        if state != 2:
+            ran = finish(self.tape.address, program.frame_address)
+        assert ran != OTHERS_LIVE, "a program that was made for what is held does not know it"
+        if ran != REPORTED:
             return None
         assert program is not None
         return _reported(program, self.tape.values)
@@ -266,17 +307,27 @@ def _reported(program: Program, words: Any) -> Any:
     return None
 
 
+class _Native(NamedTuple):
+    """Builtins of machine code, see `runtime/native/bracket.py` and `finish.py`."""
+
+    begin: Callable[[int, int], bool]
+    conclude: Callable[[int], int]
+    finish: Callable[[int, int], int]
+
+
 @cache
-def _native_finish() -> Any:
-    """`finish` of machine code, or None where there are no builtins."""
+def _native() -> _Native | None:
+    """The builtins; None where there are none."""
     from ..runtime import builtins, layout, threads
 
     threads.prepare()
     if not layout.uses_builtins():
         return None
-    from ..runtime.native import finish
+    from ..runtime.native import bracket, finish
 
-    return builtins.builtin(finish.python_finish, "finish", "finish(tape, frame)")
+    return _Native(builtins.builtin(bracket.python_begin, "begin", "begin(tape, root)"),
+                   builtins.builtin(bracket.python_conclude, "conclude", "conclude(tape)"),
+                   builtins.builtin(finish.python_finish, "finish", "finish(tape, frame)"))
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import Any
 from ..core.storage import UntypedStorage
 from ..runtime.recording import (
     CALLS, COUNT, HEADER_WORDS, MOST_BYTES, MOST_CALLS, MOST_VALUES, NODE, PENDING_BYTES, ROOM,
-    STORAGES, USED, VALUES, VALUE_SHIFT,
+    STORAGES, USED, VALUES, VALUE_SHIFT, WATCHED,
 )
 
 _address_slot: Any = UntypedStorage.__dict__["_address"]
@@ -86,6 +86,7 @@ class Tape:
         self.address = ctypes.addressof(self.header)
         self.header[VALUES] = self.values_address
         self.header[STORAGES] = id(self.storages)
+        self.header[WATCHED] = id(self.storage_class)
 
     def full(self) -> bool:
         """Whether the next call could find no room."""

@@ -29,12 +29,9 @@ class Timekeeper(Recorder):
 
     def __init__(self) -> None:
         super().__init__()
+        self.native = None
         self.program: Program | None = None
         self.seconds: tuple[float, ...] = ()
-
-    def _replay(self, node: Any, storages: list[Any]) -> Any:
-        recorder.replays += 1
-        return self._run(self.trie.program(node, self._live(node, storages)), storages)
 
     def _launch(self, program: Program, bases: array[int], storages: list[Any]) -> None:
         table = [(ctypes.c_int64 * 1)(0), *_single_launches(program)]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..runtime.plan import NUMBER, Plan
+from ..runtime.recording import CHILD, FRAME, KEY
 from . import breaks, reports, stored
 from .program import Entry, Operand, Program
 
@@ -23,8 +24,7 @@ MOST_NODES, MOST_PROGRAMS = 1 << 15, 1 << 10
 class Node:
     """One recorded call after those of its parents.
 
-    block: what native code compares the next call with: address of the likeliest child's block,
-    length of this node's key, the key.
+    block: what native code reads of it, see `runtime.recording`.
     """
 
     __slots__ = ("parent", "children", "entry", "sizes", "numbers", "values", "block", "address",
@@ -39,7 +39,7 @@ class Node:
         self.numbers = numbers  # storages seen up to here
         self.values = values  # run-time values up to here
         words = memoryview(key).cast("q").tolist()
-        self.block = (ctypes.c_int64 * (2 + len(words)))(0, len(words), *words)
+        self.block = (ctypes.c_int64 * (KEY + len(words)))(0, 0, len(words), *words)
         self.address = ctypes.addressof(self.block)
         self.programs: dict[tuple[int, ...], Program] = {}
         self.latest: Program | None = None  # the one that ran last: the likeliest to run next
@@ -48,6 +48,11 @@ class Node:
         if parent is not None and entry is not None:
             self.written = parent.written.union(n for n in entry.written() if n not in sizes)
         self.new: tuple[int, ...] = (*parent.new, *sizes) if parent is not None else ()
+
+    def runs(self, program: Program) -> None:
+        """Note which program runs here."""
+        self.latest = program
+        self.block[FRAME] = program.frame_address
 
     def path(self) -> list[Node]:
         """The nodes from the first call to this one."""
@@ -142,7 +147,7 @@ class Trie:
         if child is None:
             child = node.children[key] = _child(node, key)
             self.nodes[child.address] = child
-        node.block[0] = child.address
+        node.block[CHILD] = child.address
         return child
 
     def program(self, node: Node, live: tuple[int, ...]) -> Program:
@@ -154,7 +159,7 @@ class Trie:
             found = node.programs[live] = stored.program(entries, live, sizes, node.numbers)
             self.programs += 1
             reports.built(self.about, found, entries, node.why)
-        node.latest = found
+        node.runs(found)
         return found
 
     def resumed(self, node: Node) -> Node:

@@ -14,8 +14,8 @@ from ...targets.native import (
 )  # fmt: skip
 from .. import layout
 from ..recording import (
-    BRANCH, CALLS, CHECKED, COUNT, MOST_BYTES, MOST_CALLS, MOST_VALUES, NODE, NUMBER_MASK,
-    PENDING_BYTES, STORAGES, USED, VALUES, VALUE_SHIFT,
+    BRANCH, CALLS, CHECKED, CHILD, COUNT, KEY, LENGTH, MOST_BYTES, MOST_CALLS, MOST_VALUES, NODE,
+    NUMBER_MASK, PENDING_BYTES, STORAGES, USED, VALUES, VALUE_SHIFT,
 )  # fmt: skip
 from . import fastkey as k
 from . import fastobjects as things
@@ -106,11 +106,11 @@ def place_of(tape: ptr, first: i64, start: i64) -> i64:
 def advance(tape: ptr, key: ptr, count: i64) -> bool_:
     """Take the trie's edge for a call; False with an error set."""
     store_i64(tape, CALLS * 8, load_i64(tape, CALLS * 8) + 1)
-    child = load_ptr(load_ptr(tape, NODE * 8))
-    if child is not None and load_i64(child, 8) == count:
+    child = load_ptr(load_ptr(tape, NODE * 8), CHILD * 8)
+    if child is not None and load_i64(child, LENGTH * 8) == count:
         same = True
         for index in range(count):
-            if load_i64(child, 16 + index * 8) != load_i64(key, index * 8):
+            if load_i64(child, (KEY + index) * 8) != load_i64(key, index * 8):
                 same = False
                 break
         if same:

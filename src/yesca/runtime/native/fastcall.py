@@ -11,17 +11,18 @@ parameter its mode, the number that stands for it when it is left out (NULL: non
 
 from ...targets.native import (
     Unit, bool_, external, i64, load_i64, load_obj, load_ptr, memcpy, memset, obj, ptr, stack,
-    store_i64, store_ptr, u64,
+    store_i64, store_ptr, u64, unlikely,
 )  # fmt: skip
 from .. import layout
+from ..recording import WATCHED
 from . import fastkey as k
-from .capture import capture_compute, capture_inplace, recordable, runs_alone
+from .capture import TAPE, capture_compute, capture_inplace, recordable, runs_alone
 from .fastobjects import CPU
 from .fastrun import (
     APART, COMPUTE, FIXED, INPLACE, OUT, TWIN, VIEW, VIEWS, run_compute, run_inplace,
 )  # fmt: skip
 from .fastviews import run_view, run_views
-from .objects import long_from, type_of
+from .objects import as_integer, long_from, none, type_of, wrong_count
 
 unit = Unit("fastcall")
 
@@ -47,6 +48,30 @@ _bytes_from = external("PyBytes_FromStringAndSize", [ptr, i64], obj)
 def this_thread() -> i64:
     """The running thread's number; unlike its state's address, no later thread gets it again."""
     return _thread_number(_thread_state())
+
+
+@unit.function(inline=True)
+def unhindered() -> bool_:
+    """Whether the flags are the running thread's, and nothing stands in the builtin path's way."""
+    return load_i64(k.state, THREAD) == this_thread() and load_i64(k.state, FLAGS) & SLOW == 0
+
+
+@unit.function
+def python_adopt(module: obj, arguments: ptr, count: i64) -> obj:
+    """`adopt(flags, tape)`: the running thread's flags, and the tape that its calls write or 0."""
+    if unlikely(count != 2):
+        return wrong_count(2, count)
+    failed = stack(8)
+    store_i64(failed, 0, 0)
+    flags = as_integer(load_obj(arguments, 0), failed)
+    tape = ptr(as_integer(load_obj(arguments, 8), failed))
+    if unlikely(load_i64(failed) != 0):
+        return None
+    store_ptr(k.state, TAPE, tape)
+    store_ptr(k.state, k.RECORDED_TYPE, None if tape is None else load_ptr(tape, WATCHED * 8))
+    store_i64(k.state, FLAGS, flags)
+    store_i64(k.state, THREAD, this_thread())
+    return none()
 
 
 @unit.function
@@ -249,12 +274,11 @@ def way(call: ptr, plan: ptr, flags: i64) -> i64:
 def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -> obj:
     """One operator call. `first`: the object of a method, NULL for a function."""
     operator = load_ptr(load_ptr(k.state, OPERATORS), number * 8)
-    if load_i64(k.state, THREAD) != this_thread():
+    while load_i64(k.state, THREAD) != this_thread():  # others may come between
         ignored = call_nothing(load_obj(k.state, REFRESH))
         if ignored is None:
             return None
         give_back(ignored)
-        store_i64(k.state, THREAD, this_thread())
     flags = load_i64(k.state, FLAGS)
     parameters, spread_at = load_i64(operator, 8), load_i64(operator, SPREAD_AT)
     given = stack(8 * 32)

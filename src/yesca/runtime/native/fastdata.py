@@ -16,8 +16,7 @@ from .. import layout
 from . import fastkey as k
 from .alloc import allocate_owned
 from .fastcall import (
-    DEFAULT_DEVICES, DEFAULT_DTYPES, FLAGS, GRAD_ON, SLOW, THREAD, last_item, python_twin,
-    this_thread,
+    DEFAULT_DEVICES, DEFAULT_DTYPES, FLAGS, GRAD_ON, last_item, python_twin, unhindered,
 )  # fmt: skip
 from .fastitem import D_SIZE, P_BYTES, P_DTYPE, P_NUMEL, in_memory, place_of
 from .fastobjects import (
@@ -53,12 +52,6 @@ _BORROWED = EXPORTED | FOREIGN
 vectorcall = external("PyObject_Vectorcall", [obj, ptr, i64, obj], obj)
 as_double = external("PyLong_AsDouble", [obj], f64)
 boolean_type = external_data("PyBool_Type")
-
-
-@unit.function(inline=True)
-def quick() -> bool_:
-    """Whether nothing of this thread's state stands in the way."""
-    return load_i64(k.state, THREAD) == this_thread() and load_i64(k.state, FLAGS) & SLOW == 0
 
 
 @unit.function(inline=True)
@@ -351,7 +344,7 @@ def copy_of_array(array: obj) -> obj:
 @unit.function
 def from_numpy(module: obj, arguments: ptr, count: i64, names: obj) -> obj:
     """`torch.from_numpy(array)`."""
-    if names is None and count == 1 and quick() and is_array(load_obj(arguments)):
+    if names is None and count == 1 and unhindered() and is_array(load_obj(arguments)):
         made = over_array(load_obj(arguments))
         if made is not None:
             return made
@@ -390,7 +383,7 @@ def tensor(module: obj, arguments: ptr, count: i64, names: obj) -> obj:
     wanted = stack(16)
     store_i64(wanted, 0, 0)
     store_i64(wanted, 8, 0)
-    if count == 1 and quick() and (names is None or options(arguments + 8, names, wanted)):
+    if count == 1 and unhindered() and (names is None or options(arguments + 8, names, wanted)):
         made = made_of(load_obj(arguments), load_obj(wanted), True)
         if made is not None and load_obj(wanted, 8) is not None:
             dtype = load_obj(load_obj(made, k.T_SPEC), P_DTYPE)
@@ -409,7 +402,7 @@ def tensor(module: obj, arguments: ptr, count: i64, names: obj) -> obj:
 @unit.function
 def as_tensor(module: obj, arguments: ptr, count: i64, names: obj) -> obj:
     """`torch.as_tensor(data)`: plain tensors are given back as they are."""
-    if names is None and count == 1 and quick():
+    if names is None and count == 1 and unhindered():
         data = load_obj(arguments)
         if k.is_tensor(type_of(data)):
             return given(data)

@@ -10,7 +10,7 @@ from ...targets.native import (
 )  # fmt: skip
 from .. import layout
 from . import fastkey as k
-from .fastcall import FLAGS, SLOW, THREAD, this_thread
+from .fastcall import unhindered
 from .fastobjects import CPU, S_BYTES, shared
 from .fastrun import address_of_operand
 from .objects import call_one, incref, long_as, long_from, type_of
@@ -32,7 +32,7 @@ float_from = external("PyFloat_FromDouble", [f64], obj)
 @unit.function
 def in_memory(thing: obj) -> bool_:
     """Whether a tensor is a plain one whose bytes are there, and are its values or conjugates."""
-    if load_i64(k.state, THREAD) != this_thread() or load_i64(k.state, FLAGS) & SLOW != 0:
+    if not unhindered():
         return False
     if not k.is_tensor(type_of(thing)):
         return False

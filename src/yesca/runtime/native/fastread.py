@@ -14,7 +14,7 @@ from ...targets.native import (
 )  # fmt: skip
 from .. import layout
 from . import fastkey as k
-from .fastcall import FLAGS, SLOW, THREAD, python_twin, this_thread
+from .fastcall import python_twin, unhindered
 from .fastitem import D_SIZE, P_DEVICE, P_DTYPE, P_NUMEL, float_from, in_memory, place_of, truth
 from .fastobjects import new_tensor, over
 from .objects import call_one, decref, error_occurred, incref, long_as, long_from, type_of
@@ -190,8 +190,7 @@ def detach(thing: obj) -> obj:
 @unit.function
 def data(module: obj, thing: obj) -> obj:
     """`x.data`: with a version counter of its own."""
-    quick = load_i64(k.state, THREAD) == this_thread() and load_i64(k.state, FLAGS) & SLOW == 0
-    if not quick or not whole(thing):
+    if not unhindered() or not whole(thing):
         return call_one(load_obj(twins, DATA), thing)
     made = over(load_obj(thing, k.T_SPEC), given(load_obj(thing, k.T_STORAGE)))
     if made is not None:

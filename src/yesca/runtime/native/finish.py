@@ -12,7 +12,7 @@ from ...targets.native import (
     store_i64, store_obj, store_ptr, u64, unlikely, void,
 )  # fmt: skip
 from .. import layout
-from ..recording import COUNT, STORAGES, VALUES
+from ..recording import COUNT, OTHERS_LIVE, RAN, REPORTED, STORAGES, VALUES
 from . import fastkey as k
 from .alloc import allocate, allocate_owned, release
 from .fastkey import list_item
@@ -28,7 +28,6 @@ unit = Unit("finish")
 FRAME_STORAGES, ARENA, CELLS_AT, BASES_AT, CELLS, SLOW, TABLE = (8 * n for n in range(7))
 FRAME_WORDS = 7
 EARLIER, TEMPORARY, RESULT = 0, 1, 2
-RAN, OTHERS_LIVE, REPORTED = 0, 1, 2
 
 
 @unit.function
@@ -87,7 +86,7 @@ def run_frame(tape: ptr, frame: ptr) -> i64:
     """Run a recording; gives RAN, OTHERS_LIVE, REPORTED, or -1 with an error set."""
     storages = load_obj(tape, STORAGES * 8)
     if not same_live(storages, frame):
-        return OTHERS_LIVE
+        return i64(OTHERS_LIVE)
     arena = allocate(load_i64(frame, ARENA))
     if arena is None:
         out_of_memory(u64(load_i64(frame, ARENA)))
@@ -118,7 +117,7 @@ def run_frame(tape: ptr, frame: ptr) -> i64:
 
 @unit.function
 def python_finish(module: obj, arguments: ptr, count: i64) -> obj:
-    """`finish(tape, frame)`: 0 ran, 1 other results are held, 2 ran, with errors in the values."""
+    """`finish(tape, frame)`: RAN, OTHERS_LIVE or, with errors among the values, REPORTED."""
     if unlikely(count != 2):
         return wrong_count(2, count)
     failed = stack(8)
