@@ -84,19 +84,94 @@ def test_stances():
     assert replays(compiled, x) == 1
 
 
-def test_choices_are_checked():
-    def same(x):
-        return x
+def same(x):
+    return x
 
-    with pytest.raises(RuntimeError, match="Unrecognized mode=fast, should be one of: default, "):
-        torch.compile(same, mode="fast")
-    with pytest.raises(torch._dynamo.exc.InvalidBackend, match="Invalid backend: 'other', see"):
-        torch.compile(same, backend="other")
+
+@pytest.mark.parametrize(("choices", "kind", "why"), [
+    ({"mode": "fast"}, RuntimeError, "Unrecognized mode=fast, should be one of: default, lite, "),
+    ({"mode": "default", "options": {}}, RuntimeError, "Either mode or options can be specified, "),
+    ({"options": {"max_autotuned": True}}, RuntimeError,
+     "Unexpected optimization option max_autotuned, known options are "),
+    ({"options": {"triton.cudagraphs": "yes"}}, RuntimeError,
+     "Unexpected type of attr triton.cudagraphs, got str should be bool"),
+    ({"options": {"max-autotune": 1}}, RuntimeError, "attr max-autotune, got int should be bool"),
+    ({"dynamic": "yes"}, AssertionError, "Expected enable to be a bool, got <class 'str'>"),
+    ({"backend": 3}, TypeError, "backend must be a string or callable, got <class 'int'>"),
+    ({"shapes_spec": 3}, TypeError, "shapes_spec must be ParamsSpec, dict, or None, got int"),
+    ({"backend": "other"}, torch._dynamo.exc.InvalidBackend, "Invalid backend: 'other', see `tor"),
+    ({"backend": "other", "disable": True}, torch._dynamo.exc.InvalidBackend, "'other'"),
+    ({"backend": lambda graph, inputs: graph}, torch._dynamo.exc.InvalidBackend,
+     "Invalid backend: <function .*A function as backend is to compile graphs"),
+    ({"foo": 1}, TypeError, "unexpected keyword argument 'foo'"),
+])
+def test_choices_are_checked(choices, kind, why):
+    with pytest.raises(kind, match=why):
+        torch.compile(same, **choices)
+    if "foo" not in choices:
+        later = torch.compile(**choices)  # as a decorator: where there is something to compile
+        with pytest.raises(kind, match=why):
+            later(same)
+
+
+@pytest.mark.parametrize("choices", [
+    *({"backend": name, "mode": "max-autotune"} for name in torch.compiler.list_backends(None)),
+    *({"mode": mode} for mode in torch._inductor.list_mode_options()),
+    *({"options": options} for options in torch._inductor.list_mode_options().values()),
+    {"backend": "eager", "options": {"nobody_looks": 1}}, {"options": {"cpp.simdlen": 8}},
+    *({"dynamic": dynamic} for dynamic in (True, False, None)),
+    {"name": "same", "recompile_limit": 2, "isolate_recompiles": True, "shapes_spec": {}},
+])
+def test_choices_that_are_taken(choices):
+    x = torch.ones(2)
+    assert replays(torch.compile(lambda x: x + 1, **choices), x) == 1
+
+
+def test_what_is_not_called_is_not_compiled():
     with pytest.raises(AssertionError, match="A callable function is expected, but <class 'int'>"):
         torch.compile(3)
-    for backend in torch.compiler.list_backends(exclude_tags=None):
-        assert torch.compile(same, backend=backend, mode="max-autotune")(1) == 1
-    assert torch.compile(same, backend=lambda graph, inputs: graph)(1) == 1
+
+
+def test_backends_by_tag():
+    assert torch.compiler.list_backends() == ["cudagraphs", "inductor", "openxla", "tvm"]
+    assert "openxla_eval" in torch.compiler.list_backends(exclude_tags=("debug",))
+    assert {"aot_eager", "eager"} < set(torch._dynamo.list_backends(exclude_tags=()))
+
+
+def test_the_default_backend():
+    assert torch.compiler.get_default_backend() == "inductor"
+    try:
+        torch.compiler.set_default_backend("nobody")
+        with pytest.raises(torch._dynamo.exc.InvalidBackend, match="Invalid backend: 'nobody'"):
+            torch.compile(same)
+        torch.compile(same, backend="eager")
+        torch.compiler.set_default_backend("eager")
+        torch.compile(same, mode="nobody looks at it")
+        with pytest.raises(TypeError, match="backend must be a string or callable, got <class 'i"):
+            torch.compiler.set_default_backend(3)
+    finally:
+        torch.compiler.set_default_backend(None)
+    assert torch.compiler.get_default_backend() == "inductor"
+    with pytest.raises(RuntimeError, match="load_compiled_function: a compiled function is its"):
+        torch.compiler.load_compiled_function(io.BytesIO())
+
+
+def test_a_class_stays_one():
+    class Doubling:
+        def __call__(self, x):
+            return x * 2
+
+    class Scaling(nn.Module):
+        def forward(self, x):
+            return x * 3
+
+    class Plain:
+        pass
+
+    for kind in (Doubling, Scaling):
+        assert torch.compile(kind) is kind
+        assert replays(kind(), torch.ones(2)) == 1
+    assert torch.compile(Plain) is Plain and not callable(Plain())
 
 
 def test_what_runs_compiled_knows_it():
@@ -110,15 +185,77 @@ def test_what_runs_compiled_knows_it():
 def test_names_that_programs_use_of_the_tracer():
     model = torch.compile(nn.Linear(1, 1))
     assert isinstance(model, torch._dynamo.eval_frame.OptimizedModule)
-    torch._dynamo.config.suppress_errors = True
-    with torch._dynamo.config.patch(cache_size_limit=64, suppress_errors=False):
-        assert torch._dynamo.config.cache_size_limit == 64
-    assert torch._dynamo.config.suppress_errors
-    torch._dynamo.config.suppress_errors = False
-    torch._inductor.config.triton.cudagraphs = False
     torch._dynamo.mark_dynamic(torch.ones(2), 0)
     twice = torch._dynamo.optimize("eager", nopython=True)(lambda x: x * 2)
     assert replays(twice, torch.ones(2)) == 1
+    for wrap in (torch._dynamo.nonstrict_trace, torch._dynamo.dont_skip_tracing(),
+                 torch._dynamo.disable_nested_graph_breaks):
+        assert wrap(same) is same
+
+
+def test_breaks_may_be_refused_for_a_while():
+    @torch.compile
+    def run(x, refused):
+        read = (x + 1).sum().item()
+        with torch._dynamo.error_on_graph_break(refused):
+            return read + (x + 2).sum().item()
+
+    x = torch.ones(2)
+    assert run(x, False) == 10.0
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="item needs the value of a tensor"):
+        run(x, True)
+    assert run(x, False) == 10.0
+    with torch._dynamo.error_on_graph_break(True):
+        assert (x + 1).sum().item() == 4.0
+
+
+class TestSettings:
+    """torch._dynamo.config, torch._inductor.config and torch.compiler.config."""
+
+    def test_values_are_kept(self):
+        config = torch._dynamo.config
+        config.suppress_errors = True
+        with config.patch(cache_size_limit=64, suppress_errors=False):
+            assert (config.cache_size_limit, config.suppress_errors) == (64, False)
+            with config.patch("verbose", True), config.patch({"minimum_call_count": 2}):
+                assert config.verbose and config.minimum_call_count == 2
+        assert (config.cache_size_limit, config.suppress_errors) == (8, True)
+        config.suppress_errors = False
+
+        @torch._inductor.config.patch({"triton.cudagraphs": True})
+        def inside():
+            return torch._inductor.config.triton.cudagraphs
+
+        assert inside() and not torch._inductor.config.triton.cudagraphs
+        assert config.get_config_copy()["repro_level"] == 2
+
+    def test_names_for_one_setting(self):
+        try:
+            torch.compiler.config.recompile_limit = 3
+            assert torch._dynamo.config.cache_size_limit == 3
+            torch._dynamo.config.cache_size_limit = 8
+        finally:
+            assert torch.compiler.config.recompile_limit == 8
+
+    @pytest.mark.parametrize("place", ["_dynamo.config", "_inductor.config", "compiler.config",
+                                       "_inductor.config.triton"])
+    def test_unknown_names(self, place):
+        config = torch
+        for part in place.split("."):
+            config = getattr(config, part)
+        for use in (lambda: config.nope, lambda: setattr(config, "nope", 1)):
+            with pytest.raises(AttributeError) as why:
+                use()
+            assert str(why.value) == f"torch.{place}.nope does not exist"
+
+    def test_changes_for_a_while_are_checked_first(self):
+        config = torch._dynamo.config
+        with pytest.raises(AttributeError, match="torch._dynamo.config.nope does not exist"), \
+                config.patch(verbose=True, nope=1):
+            pass
+        assert not config.verbose
+        with pytest.raises(AssertionError, match="first argument must be a dict when passing a si"):
+            config.patch("verbose")
 
 
 def test_a_program_that_fails_leaves_no_false_values(monkeypatch):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .. import compiler as _compiler
@@ -17,10 +18,12 @@ from .eval_frame import OptimizedModule
 
 __all__ = [
     "ExplainOutput", "OptimizedModule", "allow_in_graph", "assume_constant_result", "config",
-    "disable", "disallow_in_graph", "eval_frame", "exc", "explain", "forbid_in_graph",
-    "graph_break", "is_compiling", "is_dynamo_supported", "is_inductor_supported", "list_backends",
-    "mark_dynamic", "mark_static", "mark_static_address", "maybe_mark_dynamic", "optimize",
-    "optimize_assert", "reset", "run", "set_stance", "substitute_in_graph",
+    "disable", "disable_nested_graph_breaks", "disallow_in_graph", "dont_skip_tracing",
+    "error_on_graph_break", "eval_frame", "exc", "explain", "forbid_in_graph", "graph_break",
+    "is_compiling", "is_dynamo_supported", "is_inductor_supported", "list_backends",
+    "mark_dynamic", "mark_static", "mark_static_address", "maybe_mark_dynamic", "nonstrict_trace",
+    "optimize", "optimize_assert", "patch_dynamo_config", "reset", "run", "set_stance",
+    "substitute_in_graph",
 ]
 
 disallow_in_graph = disable
@@ -37,6 +40,34 @@ def graph_break(msg: str = "") -> None:
     if recorder is not None:
         recorder.broken("asked", f"graph_break({msg!r})" if msg else "graph_break()",
                         recorder.strict)
+
+
+@contextmanager
+def error_on_graph_break(error_on_graph_break: bool) -> Iterator[None]:
+    """In a compiled function: whether a graph break is an error, for a while; also a decorator."""
+    recorder = STATE.recorder
+    if recorder is None:
+        yield
+        return
+    before, recorder.strict = recorder.strict, error_on_graph_break
+    try:
+        yield
+    finally:
+        recorder.strict = before
+
+
+def nonstrict_trace(traceable_fn: Any) -> Any:
+    """The function itself: it is called as it is."""
+    return traceable_fn
+
+
+def dont_skip_tracing(fn: Any = None) -> Any:
+    """`fn` itself, or a decorator that gives its function back: all functions are recorded."""
+    return fn if fn is not None else lambda function: function
+
+
+disable_nested_graph_breaks = dont_skip_tracing
+patch_dynamo_config = config.patch
 
 
 def optimize(backend: Any = "inductor", *, nopython: bool = False, disable: bool = False,

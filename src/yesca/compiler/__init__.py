@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .dispatch.state import STATE
-from .graph.explain import explain
-from .graph.public import BACKENDS, compile, known
-from .graph.stance import disabled, set_stance
+from ..dispatch.state import STATE
+from ..graph import public
+from ..graph.explain import explain
+from ..graph.public import BACKENDS, compile, known
+from ..graph.stance import disabled, set_stance
+from . import config
 
 __all__ = [
-    "compile", "explain", "assume_constant_result", "reset", "allow_in_graph",
-    "substitute_in_graph", "list_backends", "disable", "set_stance", "set_enable_guard_collectives",
-    "cudagraph_mark_step_begin", "wrap_numpy", "is_compiling", "is_dynamo_compiling",
+    "compile", "config", "explain", "assume_constant_result", "reset", "allow_in_graph",
+    "substitute_in_graph", "list_backends", "disable", "set_default_backend", "get_default_backend",
+    "set_stance", "set_enable_guard_collectives", "cudagraph_mark_step_begin",
+    "load_compiled_function", "wrap_numpy", "is_compiling", "is_dynamo_compiling",
     "is_exporting", "save_cache_artifacts", "load_cache_artifacts",
     "skip_guard_on_inbuilt_nn_modules_unsafe", "skip_guard_on_all_nn_modules_unsafe",
     "keep_tensor_guards_unsafe", "keep_portable_guards_unsafe", "skip_guard_on_globals_unsafe",
@@ -98,13 +101,13 @@ def wrap_numpy(fn: Function) -> Function:
     """`fn` on tensors: their arrays go in, and the arrays it returns come out as tensors."""
     import functools
 
-    from .utils._pytree import tree_map
+    from ..utils._pytree import tree_map
 
     def to_array(value: Any) -> Any:
         return value.numpy() if isinstance(value, _tensor_class()) else value
 
     def to_tensor(value: Any) -> Any:
-        from . import functional
+        from .. import functional
 
         return functional.as_tensor(value) if type(value).__module__ == "numpy" else value
 
@@ -116,7 +119,7 @@ def wrap_numpy(fn: Function) -> Function:
 
 
 def _tensor_class() -> type:
-    from ._tensor import Tensor
+    from .._tensor import Tensor
 
     return Tensor
 
@@ -128,9 +131,31 @@ def nested_compile_region(fn: Any = None, **options: Any) -> Any:
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
     """The names that `compile(backend=...)` takes; all of them mean the same here."""
-    debugging = ("eager", "aot_", "ts")
-    hidden = debugging if exclude_tags else ()
-    return sorted(name for name in BACKENDS if not name.startswith(hidden or ("-",)))
+    hidden = set(exclude_tags or ())
+    return sorted(name for name, tags in BACKENDS.items() if not hidden.intersection(tags))
+
+
+def set_default_backend(backend: Any) -> None:
+    """The backend of `compile` where none is named; None is "inductor"."""
+    public.choose_backend(backend)
+
+
+def get_default_backend() -> Any:
+    """What `set_default_backend` has set.
+
+    >>> import yesca as torch
+    >>> torch.compiler.get_default_backend()
+    'inductor'
+    """
+    return public.default_backend
+
+
+def load_compiled_function(file: Any, *, f_globals: dict[str, object] | None = None,
+                           external_data: dict[str, Any] | None = None) -> Function:
+    """Raises RuntimeError: compiled functions are not saved; their kernels are, in the cache."""
+    raise RuntimeError("load_compiled_function: a compiled function is its Python and the kernels "
+                       "in the cache; there are no files of it. Import the function and compile it "
+                       "(`python -m yesca cache pack` ships kernels).")
 
 
 def cudagraph_mark_step_begin() -> None:
