@@ -6,7 +6,7 @@ CELLS are the words in which launches report errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -16,6 +16,7 @@ from ..loops.nests import Nest, Operand, Place
 from ..passes.simplify import simplify
 from ..passes.widths import widths
 from ..runtime import geometry, kernels
+from ..runtime.native.replay import LAUNCH_WORDS, NUMBER_WORDS, POINTER_WORDS
 from ..runtime.plan import Launch
 
 CELLS = -1
@@ -155,9 +156,16 @@ def table_words(step: Step, base: Callable[[int], tuple[int, int]]) -> list[int]
     return words
 
 
+def launches_in(words: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Where in a table of launches each of them begins and ends; its address comes first."""
+    at = 1
+    for _ in range(words[0]):
+        own, pointers, numbers = words[at + 3:at + LAUNCH_WORDS]
+        end = at + LAUNCH_WORDS + own + POINTER_WORDS * pointers + NUMBER_WORDS * numbers
+        yield at, end
+        at = end
+
+
 def symbol_name(name: str) -> str:
     """The name of a joined kernel, as short as a symbol should be."""
     return "_".join(dict.fromkeys(name.split("+")))[:60]
-
-
-__all__ = ["CELLS", "Given", "Step", "layout", "of_launch", "of_nest"]

@@ -22,9 +22,9 @@ from ..runtime.cache import Entry as Stored
 from ..runtime.plan import Plan
 from . import again, groups
 from .program import TABLE, Entry, Program, build, checked, needed
+from .steps import launches_in
 
 LEAST_CALLS = 16  # of shorter recordings a program is made as quickly as it is read
-_HEAD = 6  # words of a launch in a table before its own words begin
 
 
 def program(entries: Sequence[Entry], live: tuple[int, ...], sizes: Mapping[int, int],
@@ -92,22 +92,10 @@ def _version() -> str:
 
 # ---- writing and reading ---------------------------------------------------------------------
 
-def _addresses(words: Any) -> list[int]:
-    """Which words of a table are addresses of machine functions."""
-    made = []
-    at = 1
-    for _ in range(words[0]):
-        made.append(at)
-        own, pointers, numbers = words[at + 3:at + _HEAD]
-        at += _HEAD + own + 4 * pointers + 3 * numbers
-    return made
-
-
 def _written(made: Program) -> Stored:
-    places = _addresses(made.words)
     names: dict[str, int] = {}
     words, frame = array("q", made.words), array("q", made.frame)
-    for at in places:
+    for at, _ in launches_in(made.words):
         words[at] = names.setdefault(machine.symbol_at(words[at]), len(names))
     frame[TABLE] = 0
     meta = {"symbols": list(names), "bases": made.bases, "outputs": made.outputs,
@@ -126,7 +114,7 @@ def _restored(found: Stored, entries: Sequence[Entry], live: tuple[int, ...],
     data = array("q", found.code)
     words = (ctypes.c_int64 * meta["words"])(*data[:meta["words"]])
     frame = (ctypes.c_int64 * (len(data) - len(words)))(*data[len(words):])
-    for at in _addresses(words):
+    for at, _ in launches_in(words):
         words[at] = addresses[words[at]]
 
     def inside() -> Any:

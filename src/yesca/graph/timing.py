@@ -15,11 +15,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from ..runtime.native.replay import LAUNCH_WORDS, NUMBER_WORDS, POINTER_WORDS
 from . import recorder
 from .program import Program
 from .recorder import Recorder
-from .steps import Step
+from .steps import Step, launches_in
 
 TIMES, ENOUGH = 7, 0.05  # runs of one launch, and the seconds after which there is no further one
 
@@ -34,15 +33,16 @@ class Timekeeper(Recorder):
         self.seconds: tuple[float, ...] = ()
 
     def _launch(self, program: Program, bases: array[int], storages: list[Any]) -> None:
-        table = [(ctypes.c_int64 * 1)(0), *_single_launches(program)]
+        table = [[0], *([1, *program.words[at:end]] for at, end in launches_in(program.words))]
+        blocks = [(ctypes.c_int64 * len(words))(*words) for words in table]
         run, place = recorder.native_replay(), bases.buffer_info()[0]
 
         def launch(block: Any, slow: bool) -> None:
             run(ctypes.addressof(block), place, self.tape.values_address, slow)
 
-        nothing = _shortest(partial(launch, table[0], False), [])
+        nothing = _shortest(partial(launch, blocks[0], False), [])
         found = []
-        for step, block in zip(program.steps, table[1:], strict=True):
+        for step, block in zip(program.steps, blocks[1:], strict=True):
             kept = list(_overwritten(step, program, bases, storages))
             seconds = _shortest(partial(launch, block, step.total > step.grain), kept)
             found.append(max(seconds - nothing, 0.0))
@@ -62,16 +62,6 @@ def _shortest(run: Callable[[], None], kept: list[tuple[int, bytes]]) -> float:
         if spent > ENOUGH:
             break
     return best
-
-
-def _single_launches(program: Program) -> Iterator[Any]:
-    """The program's table, cut into tables of one launch each."""
-    words, at = program.words, 1
-    for _ in program.steps:
-        count, pointers, numbers = words[at + 3:at + LAUNCH_WORDS]
-        end = at + LAUNCH_WORDS + count + POINTER_WORDS * pointers + NUMBER_WORDS * numbers
-        yield (ctypes.c_int64 * (1 + end - at))(1, *words[at:end])
-        at = end
 
 
 def _overwritten(step: Step, program: Program, bases: array[int],
