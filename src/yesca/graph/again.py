@@ -14,7 +14,7 @@ from ..loops.ir import Expr, Stage, Store, load, rewrite, walk
 from ..loops.nests import Nest, pruned
 from . import groups, steps
 from .arena import last_uses
-from .steps import CELLS, Step
+from .steps import CELLS, Step, moved
 
 LEAST_SHARE = 128  # a value is worth it from this part of the peak on
 LEAST_BYTES = 1 << 20
@@ -35,8 +35,8 @@ def computed_again(given: list[Step], sizes: dict[int, int], kept: frozenset[int
         memory, nest, at = found
         other = min(CELLS, *sizes) - 1
         sizes[other] = sizes[memory]
-        again = _renamed(steps.of_nest(nest), memory, other)
-        made = [*made[:at], again, *(_renamed(step, memory, other) for step in made[at:])]
+        change = {memory: other}
+        made = [*made[:at], *(moved(step, change) for step in (steps.of_nest(nest), *made[at:]))]
     return made
 
 
@@ -44,15 +44,15 @@ def _best(given: list[Step], sizes: dict[int, int], kept: frozenset[int]
           ) -> tuple[int, Nest, int] | None:
     """The largest value to make again: its memory, the nest that makes it, before which step."""
     last = last_uses(given)
-    first = {m: k for k in range(len(given) - 1, -1, -1) for m in given[k].touched()}
+    first = {m: k for k in range(len(given) - 1, -1, -1) for m in given[k].touched}
     temporary = [m for m in first if m in sizes and m not in kept]
     peak, size = _peak(temporary, first, last, sizes, len(given))
     for memory in sorted(temporary, key=lambda m: -sizes[m]):
         if sizes[memory] < max(LEAST_BYTES, size // LEAST_SHARE):
             return None
-        if not first[memory] < peak < last[memory] or memory in given[peak].touched():
+        if not first[memory] < peak < last[memory] or memory in given[peak].touched:
             continue
-        at = next(k for k in range(peak, len(given)) if memory in given[k].touched())
+        at = next(k for k in range(peak, len(given)) if memory in given[k].touched)
         there = {m for m in last if last[m] >= at or m not in sizes or m in kept}
         nest = _maker(given, memory, first[memory], there)
         if nest is not None and not any(
@@ -108,22 +108,3 @@ def _from_results(nest: Nest, wanted: Store, there: set[int]) -> Nest:
     stage = Stage(nest.stage.kind, tuple(buffers), nest.stage.arguments,
                   (Store(wanted.buffer, value),))
     return pruned(replace(nest, stage=stage, operands=tuple(operands)), stage.stores)
-
-
-def _renamed(step: Step, memory: int, other: int) -> Step:
-    """The step with one memory in place of another."""
-    if memory not in step.touched():
-        return step
-
-    def change(found: frozenset[int]) -> frozenset[int]:
-        return found - {memory} | {other} if memory in found else found
-
-    pointers = tuple((word, replace(p, memory=other) if p.memory == memory else p)
-                     for word, p in step.pointers)
-    nest = step.nest
-    if nest is not None:
-        nest = replace(nest, operands=tuple(
-            replace(o, place=replace(o.place, memory=other)) if o.place.memory == memory else o
-            for o in nest.operands))
-    return replace(step, pointers=pointers, reads=change(step.reads), writes=change(step.writes),
-                   nest=nest)

@@ -44,7 +44,7 @@ def placed(given: Sequence[Step], sizes: Mapping[int, int], start: int
     arena = Arena(start)
     offsets: dict[int, int] = {}
     for k, step in enumerate(given):
-        for m in sorted(step.touched()):
+        for m in sorted(step.touched):
             if m not in sizes or m in offsets:
                 continue
             over = _operand_to_replace(step, m, k, last, sizes, offsets)
@@ -59,7 +59,7 @@ def placed(given: Sequence[Step], sizes: Mapping[int, int], start: int
 
 def last_uses(given: Sequence[Step]) -> dict[int, int]:
     """The last step that touches each memory."""
-    return {m: k for k, step in enumerate(given) for m in step.touched()}
+    return {m: k for k, step in enumerate(given) for m in step.touched}
 
 
 def _operand_to_replace(step: Step, made: int, k: int, last: Mapping[int, int],

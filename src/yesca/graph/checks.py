@@ -68,7 +68,7 @@ def _made(plan: Plan) -> Probe | None:
     reads: set[int] = set()
     for launch, stage in zip(plan.launches, plan.stages, strict=True):
         step = steps.of_launch(launch, stage, places, lambda slot: slot >= plan.operands, 0)
-        if CELLS not in step.touched():
+        if CELLS not in step.touched:
             continue
         nest = None if step.nest is None else _checks_of(step.nest)
         if nest is None or not nest.memories[0] <= set(range(plan.operands)):

@@ -141,7 +141,7 @@ def _unstored(steps: Sequence[Step], entries: Sequence[Entry]) -> dict[int, list
     What is not stored is read by the step that makes it and by no other: whoever reads it leads on
     to a memory that this step does write.
     """
-    stored = {m for step in steps for m in step.touched()}
+    stored = {m for step in steps for m in step.touched}
     readers: dict[int, list[Entry]] = {}
     for entry in entries:
         for number in {o.number for o in entry.operands}:

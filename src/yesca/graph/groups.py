@@ -97,7 +97,7 @@ def _back(made: list[Step]) -> Iterator[int]:
 
 def _conflict(a: Step, b: Step) -> bool:
     """Whether the order of two steps matters."""
-    if not (a.writes & b.touched() or a.reads & b.writes):
+    if not (a.writes & b.touched or a.reads & b.writes):
         return False
     return a.nest is None or b.nest is None or conflict(a.nest, b.nest)
 
@@ -107,7 +107,7 @@ def _conflict(a: Step, b: Step) -> bool:
 def _join(a: Step, b: Step) -> Step | None:
     """One step in place of a and, after it, b; None where that is impossible or does not pay."""
     if a.nest is None or b.nest is None or min(a.nest.total, b.nest.total) < 2 \
-            or max(a.nest.total, b.nest.total) < LEAST or not a.touched() & b.touched():
+            or max(a.nest.total, b.nest.total) < LEAST or not a.touched & b.touched:
         return None
     for nest in fusions(a.nest, b.nest):
         if _pays(a.nest, b.nest, nest):

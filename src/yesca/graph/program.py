@@ -17,6 +17,7 @@ from ..loops.nests import Place
 from ..runtime.plan import Plan
 from .again import computed_again
 from .arena import ALIGNMENT, last_uses, placed
+from .common import without_repeats
 from .groups import grouped
 from .steps import ARENA, CELLS, Step, of_launch, table_words
 
@@ -129,8 +130,9 @@ class _Builder:
         self.temporaries = 0
         self.cells = checked(entries)
         made = [step for entry in entries for step in self._steps(entry)]
-        earlier = {m for step in made for m in step.touched() if m >= 0 and m not in sizes}
+        earlier = {m for step in made for m in step.touched if m >= 0 and m not in sizes}
         kept = self.live | earlier
+        made = without_repeats(made, self.sizes, kept)
         self.steps = computed_again(grouped(made, kept), self.sizes, kept)
         longest = max((len(step.words) for step in self.steps), default=0)
         self.cells_at = 8 * longest

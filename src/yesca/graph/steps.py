@@ -6,9 +6,9 @@ CELLS are the words in which launches report errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from ..loops.ir import Stage, walk
@@ -50,6 +50,7 @@ class Step:
     writes: frozenset[int]
     nest: Nest | None = None
 
+    @cached_property
     def touched(self) -> frozenset[int]:
         """All memories that it may read or write."""
         return self.reads | self.writes
@@ -66,9 +67,13 @@ def of_launch(launch: Launch, stage: Any, places: Sequence[Place], owned: Callab
                      for word, slot, beyond in launch.pointers)
     given = tuple((word, Given(numbers + 2 * position, KINDS[kind]))
                   for word, position, kind in launch.numbers)
+    every = frozenset(place.memory for _, place in pointers)
+    known = launch.written
+    writes = {places[slot].memory for word, slot, _ in launch.pointers
+              if (owned(slot) if known is None else word in known)}
+    reads = every if known is None else {p.memory for word, p in pointers if word not in known}
     step = Step(launch.name, launch.address, launch.words, pointers, given, launch.total,
-                launch.grain, frozenset(places[slot].memory for _, slot, _ in launch.pointers),
-                frozenset(places[slot].memory for _, slot, _ in launch.pointers if owned(slot)))
+                launch.grain, frozenset(reads), frozenset(writes))
     if not isinstance(stage, Stage) or stage.kind == "table":
         return step
     nest = _decoded(step, stage)
@@ -97,6 +102,26 @@ def _decoded(step: Step, stage: Stage) -> Nest:
     for word, number in step.numbers:
         numbers[word - count] = number
     return Nest(_settled(stage), tuple(sizes), operands, tuple(numbers), step.name)
+
+
+def moved(step: Step, renamed: Mapping[int, int]) -> Step:
+    """The step with other memories in place of some."""
+    if renamed.keys().isdisjoint(step.touched):
+        return step
+
+    def place(old: Place) -> Place:
+        found = renamed.get(old.memory)
+        return old if found is None else replace(old, memory=found)
+
+    def change(found: frozenset[int]) -> frozenset[int]:
+        return frozenset(renamed.get(m, m) for m in found)
+
+    nest = step.nest
+    if nest is not None:
+        nest = replace(nest, operands=tuple(
+            replace(o, place=place(o.place)) for o in nest.operands))
+    return replace(step, pointers=tuple((word, place(p)) for word, p in step.pointers),
+                   reads=change(step.reads), writes=change(step.writes), nest=nest)
 
 
 # ---- from a nest to a launch -----------------------------------------------------------------

@@ -32,6 +32,8 @@ class Launch:
     pointers: (word, slot, bytes beyond the tensor's first element)
     numbers:  (word, position of the argument, "f" float64, "s" float32 or "i" integer; "real" and
               "imag": a part of a complex number as float64)
+    written:  words of pointers through which it writes, and reads nothing of before; None for a
+              stage, which says it itself, and where it is not known
     """
 
     address: int
@@ -41,6 +43,7 @@ class Launch:
     total: int
     grain: int
     name: str
+    written: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)

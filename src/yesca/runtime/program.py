@@ -37,7 +37,7 @@ class Program:
         self.device = META if device is META else CPU
         self.results: list[Spec] = []
         self.temporaries: list[int] = []
-        self._pending: list[tuple[Any, ...]] = []
+        self._pending: list[tuple[Launch, Any]] = []  # slots not numbered yet; stage or cost
         self.written: list[int] = []
         self.views: list[tuple[Spec, int]] = []
         self._host: list[HostStep] = []
@@ -281,8 +281,8 @@ class Program:
                 rows += 1
         if rows and self.device is not META:
             address = kernels.address(stage, GENERAL, self.record.name)
-            self._pending.append((address, array("q", words), pointers, tuple(numbers), rows, 1,
-                                  self.record.name, stage))
+            self._pending.append((Launch(address, array("q", words), tuple(pointers),
+                                         tuple(numbers), rows, 1, self.record.name), stage))
 
     def _argument_words(self, first: int) -> tuple[list[int], list[tuple[int, int, str]]]:
         """The stage's numbers: their words, and which of them come with each call."""
@@ -342,8 +342,9 @@ class Program:
         pointers = [(k, r.slot, r.beyond * i) for k, (r, i) in
                     enumerate(zip(refs, items, strict=True))]
         name = "".join(c if c.isalnum() else "_" for c in self.record.name)
-        self._pending.append((kernels.address(stage, over.variant, name), over.words(items, given),
-                              pointers, tuple(numbers), over.total, over.grain, name, stage))
+        self._pending.append((Launch(
+            kernels.address(stage, over.variant, name), over.words(items, given), tuple(pointers),
+            tuple(numbers), over.total, over.grain, name), stage))
 
     # ---- reductions ----------------------------------------------------------------------
 
@@ -385,11 +386,15 @@ class Program:
 
     def raw(self, address: int, words: Sequence[int], pointers: Sequence[tuple[int, Ref]],
             total: int, grain: int, name: str,
-            numbers: tuple[tuple[int, int, str], ...] = (), cost: Any = None) -> None:
-        """A launch of a machine function that is not a stage (products), and what it costs."""
-        self._pending.append((address, array("q", words), [
-            (word, r.slot, r.beyond * r.spec.dtype.itemsize) for word, r in pointers
-        ], numbers, total, grain, name, cost))
+            numbers: tuple[tuple[int, int, str], ...] = (), cost: Any = None,
+            written: tuple[int, ...] | None = None) -> None:
+        """A launch of a machine function that is not a stage (products), and what it costs.
+
+        written: see `Launch`.
+        """
+        places = tuple((word, r.slot, r.beyond * r.spec.dtype.itemsize) for word, r in pointers)
+        self._pending.append((Launch(address, array("q", words), places, numbers, total, grain,
+                                     name, written), cost))
 
     def native(self, name: str, refs: Sequence[Ref], numbers: Sequence[int], total: int,
                grain: int, arguments: Sequence[tuple[int, str]] = ()) -> None:
@@ -430,13 +435,15 @@ class Program:
             return errors if s >= ERROR else base[s // RESULT] + s % RESULT
 
         launches = tuple(
-            Launch(address, words, tuple((w, slot(s), b + (8 * (s - ERROR) if s >= ERROR else 0))
-                                         for w, s, b in pointers), numbers, total, grain, name)
-            for address, words, pointers, numbers, total, grain, name, _ in self._pending)
+            Launch(one.address, one.words, tuple(
+                (w, slot(s), b + (8 * (s - ERROR) if s >= ERROR else 0))
+                for w, s, b in one.pointers),
+                one.numbers, one.total, one.grain, one.name, one.written)
+            for one, _ in self._pending)
         plan = Plan(self.record, self.values, self.operands, tuple(self.results),
                     tuple(self.temporaries), launches, self.views[0] if self.views else None,
                     tuple(self.views), self.inplace_target is not None)
-        plan.stages = tuple(one[-1] for one in self._pending)
+        plan.stages = tuple(stage for _, stage in self._pending)
         plan.host = tuple(HostStep(h.function, tuple((slot(s), b, v) for s, b, v in h.operands),
                                    h.numbers, h.name) for h in self._host)
         plan.writes = tuple(dict.fromkeys(self.written))
