@@ -6,7 +6,7 @@ from typing import Any
 
 from .base.errors import type_name
 from .base.frames import warn
-from .core.dtypes import BOOL, SCALAR_NAMES, bool_, uint8
+from .core.dtypes import BOOL, SCALAR_NAMES, bfloat16, bool_, float16, uint8
 from .core.tensor_base import TensorBase
 from .dispatch import chosen, creation, from_data, inplace
 from .dispatch.call import OPERATORS, call
@@ -81,12 +81,23 @@ def put(tensor: Any, index: Any, value: Any) -> None:
         OPERATORS.fill_(view, value)
 
 
+#: Numbers up to here fit into all half types; what is too large is assigned as infinity.
+_SURE = 65504.0
+
+
 def _as_value(value: Any, tensor: Any) -> Any:
     """What is no tensor must be a number: Python's, or a NumPy scalar that passes for one."""
-    if type(value) in (int, float, complex, bool):
+    plain = type(value)
+    if plain in (float, int, bool, complex):
+        if plain is int and not -(1 << 63) <= value < 1 << 63:
+            raise ValueError("Overflow when unpacking long long")
+        if tensor._spec.dtype in (float16, bfloat16) and not (
+                plain is not complex and abs(value) <= _SURE):
+            return creation.scalar_tensor(value, dtype=tensor.dtype, device=tensor.device)
         return value
     if isinstance(value, (int, float, complex)):  # NumPy's, or a class of the program's
-        return next(kind(value) for kind in (int, float, complex) if isinstance(value, kind))
+        made = next(kind(value) for kind in (int, float, complex) if isinstance(value, kind))
+        return _as_value(made, tensor)
     if type(value).__module__ == "numpy" and getattr(value, "__index__", None) is not None \
             and type(value).__name__ != "ndarray":
         return value.__index__()

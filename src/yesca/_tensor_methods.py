@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from . import _legacy_methods, _restrided, _view_writes
-from .base.errors import type_name
+from .base.errors import too_big, type_name
 from .core.devices import CPU, resolve
 from .core.dtypes import (
     BY_NAME, FLOATING, INTEGRAL, DType, default_for, get_default_dtype, number_category,
@@ -206,7 +206,7 @@ def _number_tensor(self: Any, number: Any) -> Any:
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not "
                         f"{type_name(number)}")
     if isinstance(number, int) and not -(1 << 63) <= number < 1 << 64:
-        raise OverflowError("int too big to convert")
+        raise too_big(number)
     category = number_category(number)
     wide = BY_NAME["float64"] if category == FLOATING else BY_NAME["complex128"]
     dtype = default_for(category) if category < FLOATING else wide
@@ -336,9 +336,10 @@ def install(cls: Any) -> None:
                          ("bool", "bool"), ("cfloat", "complex64"),
                          ("cdouble", "complex128")):
         setattr(cls, method, _conversion(name))
-    for name in ("empty", "zeros", "ones", "full"):
+    for name in ("empty", "zeros", "ones"):
         setattr(cls, f"new_{name}", _new_of(getattr(creation, name)))
     cls.new_empty_strided = _new_of(creation.empty_strided)
+    cls.new_full = creation.new_full
     cls.new_tensor = _new_tensor
     cls.T = property(_transposed_all)
     cls.mT = property(_last_two)

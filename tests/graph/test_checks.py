@@ -59,3 +59,23 @@ def test_what_ran_before_a_failed_check_has_happened():
     with pytest.raises(IndexError):
         function(x, torch.tensor([99]))
     assert x.tolist() == [1.0] * 4
+
+
+def test_numbers_are_checked_at_once():
+    """A fill is part of the program, and a number out of range raises where it stands."""
+    lines = []
+
+    @torch.compile
+    def fill(x, number):
+        made = x * 2 + torch.full((3,), 3, dtype=torch.int32)
+        made = made.masked_fill(x > 1, number)
+        lines.append("filled")
+        return made + 1
+
+    x = torch.tensor([0.0, 1.0, 2.0])
+    for number in (-4.0, 5.0, 7.0):
+        assert fill(x, number).tolist() == [4.0, 6.0, number + 1]
+    with pytest.raises(RuntimeError, match="type float without overflow"):
+        fill(x, 1e39)
+    assert lines == ["filled"] * 3
+    assert runs(fill, x, 5.0) == 1

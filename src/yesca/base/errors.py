@@ -35,6 +35,12 @@ def type_name(value: object) -> str:
     return kind.__name__
 
 
+def too_big(value: int) -> OverflowError:
+    """The error for a whole number that no 64 bits hold."""
+    return OverflowError("int too big to convert" if value > 0 else
+                         "can't convert negative int to unsigned")
+
+
 def shape_text(shape: Iterable[int]) -> str:
     """A shape as PyTorch's messages print it: `[2, 3]`."""
     return "[" + ", ".join(map(str, shape)) + "]"

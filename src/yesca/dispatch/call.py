@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..base.errors import too_big
 from ..base.frames import warn
 from ..core import registry
 from ..core.devices import CPU, META
@@ -112,7 +113,7 @@ def unobserved(record: Record, values: tuple[Any, ...], target: Any = None, out:
             needs = _encode_tensors(record, value, key, tensors) or needs
         elif isinstance(value, NUMBERS):
             if value.__class__ is int and not _LEAST <= value <= _MOST:
-                raise OverflowError("int too big to convert")
+                raise too_big(value)
             scalars.append(value)
             key.append(value.__class__)
         elif type(value).__module__ == "numpy" and value.ndim == 0:

@@ -8,7 +8,8 @@ from ..base.errors import type_name
 from ..core import registry
 from ..core.devices import CPU, META, resolve
 from ..core.dtypes import (
-    FLOATING, SCALAR_NAMES, DType, default_for, get_default_dtype, number_category,
+    FLOATING, SCALAR_NAMES, DType, bfloat16, default_for, float16, float64, get_default_dtype,
+    number_category,
 )
 from ..core.spec import Spec, spec
 from ..core.storage import UntypedStorage
@@ -288,8 +289,29 @@ def scalar_tensor(value: Any, like: Any = None, *, dtype: DType | None = None,
         base = like._spec.dtype
         dtype = default_for(category) if category > base.category else base
         device = like._spec.device
-    return full((), value, dtype=dtype or get_default_dtype(), layout=layout, device=device,
-                pin_memory=pin_memory, requires_grad=requires_grad)
+    dtype = dtype or get_default_dtype()
+    if dtype in (float16, bfloat16):  # by way of float64: what is too large becomes infinite
+        from .call import OPERATORS
+
+        made = OPERATORS.to_dtype(full((), value, dtype=float64, layout=layout, device=device,
+                                       pin_memory=pin_memory), dtype)
+        return finished(newborn(made), requires_grad)
+    return full((), value, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory,
+                requires_grad=requires_grad)
+
+
+def new_full(tensor: Any, size: Any, fill_value: Any, *, dtype: DType | None = None,
+             layout: Any = None, device: Any = None, requires_grad: bool = False,
+             pin_memory: bool = False) -> Any:
+    """A tensor of one value, with the dtype and device of another; halves as `scalar_tensor`."""
+    dtype, place = dtype or tensor._spec.dtype, device or tensor._spec.device
+    if dtype not in (float16, bfloat16):
+        return full(size, fill_value, dtype=dtype, layout=layout, device=place,
+                    requires_grad=requires_grad, pin_memory=pin_memory)
+    shape = (size,) if isinstance(size, int) else tuple(size)
+    made = empty(size=shape, dtype=dtype, layout=layout, device=place, pin_memory=pin_memory)
+    value = scalar_tensor(fill_value, dtype=dtype, device=place)
+    return finished(newborn(fill_(made, value)), requires_grad)
 
 
 def tensor_from_storage(storage: UntypedStorage, dtype: DType, storage_offset: int, size: Any,

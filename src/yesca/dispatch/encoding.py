@@ -5,9 +5,11 @@ from __future__ import annotations
 from array import array
 from typing import Any
 
+from ..base.errors import too_big
 from ..core.dtypes import (
     COMPLEX, FLOATING, DType, bfloat16, bool_, float16, float32, float64, uint64,
 )  # fmt: skip
+from ..core.numeric_limits import iinfo
 from ..core.storage import UntypedStorage
 
 
@@ -35,25 +37,21 @@ def encode(dtype: DType, flat: list[Any]) -> Any:
 
 
 def _whole(value: Any, dtype: DType) -> int:
-    """A number rounded to zero; NaN and infinities have no integer."""
+    """A number rounded to zero; refuses floats beyond the dtype's range, NaN among them."""
+    if dtype is uint64 and isinstance(value, (float, complex)):
+        raise TypeError("an integer is required")
     if isinstance(value, complex):
         raise TypeError("'complex' object cannot be interpreted as an integer")
-    if dtype is uint64 and isinstance(value, float):
-        raise TypeError("an integer is required")
-    try:
-        return int(value)
-    except (ValueError, OverflowError) as error:
-        if not isinstance(value, float):
-            raise
-        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow"
-                           ) from error
+    if isinstance(value, float) and not iinfo(dtype).min <= value <= iinfo(dtype).max:
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+    return int(value)
 
 
 def _check_unsigned(values: list[int]) -> None:
     if min(values, default=0) < 0:
-        raise OverflowError("can't convert negative int to unsigned")
+        raise too_big(-1)
     if max(values, default=0) >= 1 << 64:
-        raise OverflowError("int too big to convert")
+        raise too_big(1)
 
 
 def _encode_wrapped(dtype: DType, flat: list[Any], error: OverflowError) -> bytes:
@@ -83,11 +81,14 @@ def _encode_floats(dtype: DType, flat: list[Any]) -> bytes:
         return array("f", flat).tobytes()
     import numpy as np
 
-    if dtype is float16:
-        with np.errstate(over="ignore"):
-            return np.array(flat, np.float32).astype(np.float16).tobytes()
+    if any(isinstance(v, complex) for v in flat):
+        raise TypeError("must be real number, not complex")
+    with np.errstate(over="ignore"):
+        singles = np.array(flat, np.float32)
+        if dtype is float16:
+            return singles.astype(np.float16).tobytes()
     assert dtype is bfloat16
-    bits = np.array(flat, np.float32).view(np.uint32)
+    bits = singles.view(np.uint32)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
     rounded[np.isnan(bits.view(np.float32))] = 0x7FC0
     return rounded.astype(np.uint16).tobytes()

@@ -1,8 +1,9 @@
 """Calls that check values (an index, a target) need not run for it: their checks alone do.
 
 Where a check reads only memory that is there already, as the tokens and labels that a training
-step gets, its stores to the error words are run by themselves when the call is recorded. What it
-reports makes the recording run, so that the error is raised where eager mode raises it.
+step gets, or only numbers of the call, its stores to the error words are run by themselves when
+the call is recorded. What it reports makes the recording run, so that the error is raised where
+eager mode raises it.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ class Probe:
     room: int
     table: Any
 
-    def fails(self, addresses: dict[int, int], cells: int) -> bool:
-        """Whether a check fails on operands that begin at these addresses."""
+    def fails(self, addresses: dict[int, int], numbers: int, cells: int) -> bool:
+        """Whether a check fails on operands, and the call's numbers, at these addresses."""
         from .recorder import native_replay
 
         if not self.table[0]:  # nothing is looked at: there are no elements
             return False
         arena = (ctypes.c_int64 * (self.room + cells))()
         bases = array("q", (ctypes.addressof(arena), *(addresses[slot] for slot in self.reads)))
-        native_replay()(ctypes.addressof(self.table), bases.buffer_info()[0], 0, False)
+        native_replay()(ctypes.addressof(self.table), bases.buffer_info()[0], numbers, False)
         return any(arena[self.room:])
 
 
@@ -83,8 +84,6 @@ def _checks_of(nest: Nest) -> Nest | None:
     stores = tuple(s for s in nest.stage.stores
                    if nest.operands[s.buffer].place.memory == CELLS)
     made = pruned(nest, stores)
-    if any(isinstance(number, steps.Given) for number in made.numbers):
-        return None
     if made.rows or any(n.op == "coord" for n in walk(*made.stage.roots())):
         return made
     moving = [d for d in range(len(made.sizes)) if any(o.strides[d] for o in made.operands)]
@@ -108,4 +107,5 @@ def passes(entry: Any, written: frozenset[int], recording: tape.Tape) -> bool:
             return False
         storage: UntypedStorage = recording.storages[operand.number]
         addresses[slot] = tape.address_of(storage) + recording.values[operand.value]
-    return not found.fails(addresses, plan.checks)
+    numbers = recording.values_address + 8 * entry.numbers
+    return not found.fails(addresses, numbers, plan.checks)

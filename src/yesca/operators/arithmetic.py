@@ -355,7 +355,8 @@ def _clamp_rule(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]
 
 clamp = elementwise(
     "clamp(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", _clamped,
-    numbers=("min", "max"), dtype=_clamp_rule, takes="bif", kernel="clamp_scalar_cpu",
+    numbers=("min", "max"), in_range=True, dtype=_clamp_rule, takes="bif",
+    kernel="clamp_scalar_cpu",
     node_name=lambda plan: f"ClampBackward{int(plan.operands < 2)}",
     no_complex="clamp is not supported for complex types",
     samples=lambda make: [(make(3, 4), -1, 1), (make(3, 4), None, 1), (make(3), make(3)),
@@ -390,7 +391,7 @@ def _one_sided(name: str, limited: Any, inside: Any) -> Any:
                         lambda grad, self, max: passed(grad, self, max))}[bound]
     return elementwise(
         f"{name}(Tensor self, Tensor {bound}) -> Tensor", limited, numbers=(bound,), dtype=rule,
-        takes="bif", kernel=f"{name}_scalar_cpu",
+        takes="bif", in_range=True, kernel=f"{name}_scalar_cpu",
         no_complex="clamp is not supported for complex types",
         node_name=lambda plan: f"Clamp{bound.title()}Backward{int(plan.operands > 1)}",
         samples=lambda make: [(make(3, 4), 0), (make(3), make(3))],

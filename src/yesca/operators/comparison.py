@@ -8,11 +8,11 @@ from typing import Any
 
 from ..base.errors import type_name
 from ..base.frames import warn
-from ..core.dtypes import FLOATING, SCALAR_NAMES, DType, bool_, float64, uint8
+from ..core.dtypes import FLOATING, INTEGRAL, SCALAR_NAMES, DType, bool_, float64, uint8
 from ..core.tensor_base import TensorBase
 from ..loops.ir import Expr, const
 from ..loops.scalar import absolute, imag, is_complex, isnan, real, where
-from .copying import filling
+from .filling import c_name, filling
 from .kinds import composite, elementwise, rows
 
 
@@ -208,7 +208,8 @@ def _where_program(p: Any, condition: Any, self: Any, other: Any) -> None:
 
     def body(test: Expr, *loads: Expr) -> Expr:
         given = iter(loads)
-        x, y = (cast(next(given), dtype) if p.is_ref(v) else p.argument(k, dtype)
+        number = filling if dtype.category == INTEGRAL else type(p).argument
+        x, y = (cast(next(given), dtype) if p.is_ref(v) else number(p, k, dtype)
                 for k, v in ((1, self), (2, other)))
         return where(test, x, y)
 
@@ -265,9 +266,7 @@ def _fill_program(p: Any, self: Any, mask: Any, value: Any) -> None:
     out = p.result(spec(dtype, shape, None, p.device))
     operands = [self, mask, *([value] if p.is_ref(value) else [])]
     if p.is_ref(value) and value.spec.dtype.is_complex and not dtype.is_complex:
-        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
-    if not p.is_ref(value) and dtype is not bool_:
-        p.check_fits(value, dtype)
+        raise RuntimeError(f"value cannot be converted to type {c_name(dtype)} without overflow")
 
     def body(x: Expr, chosen: Expr, *rest: Expr) -> Expr:
         new = cast(rest[0], dtype) if rest else filling(p, 2, dtype)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import INTEGRAL, DType, bool_, float64, int64
+from ..core.dtypes import DType, bool_, float64, int64
 from ..core.memory_formats import is_in, strides_for
 from ..core.spec import spec
 from ..core.views import broadcast_shapes, view_strides
-from ..loops.ir import Expr, cast, const
+from ..loops.ir import cast, const
+from .filling import filling
 from .kinds import composite, rows
 
 
@@ -55,31 +56,6 @@ copy = rows(
         ops.sum_to_size(grad, tuple(src_spec.shape)), src_spec.dtype)
         if grad.dtype is not src_spec.dtype else ops.sum_to_size(grad, tuple(src_spec.shape))},
     doc="self with the values of src, which broadcasts to its shape.")
-
-
-def _c_name(dtype: DType) -> str:
-    return "int" if dtype.name == "int32" else f"{dtype.name}_t"
-
-
-def filling(p: Any, position: int, dtype: DType) -> Expr:
-    """The call's number at this position as an element; refused where the dtype lacks it.
-
-    Negative numbers wrap around in unsigned dtypes, as in C.
-    """
-    number = p.values[position]
-    value = p.argument(position, p.fill_dtype(dtype, number))
-    narrow = dtype.itemsize < 8 or isinstance(number, float)
-    if dtype.category == INTEGRAL and narrow and not isinstance(number, bool):
-        top = 2.0 ** (8 * dtype.itemsize - (1 if dtype.is_signed else 0))
-        low = -top if dtype.is_signed else 1 - top
-
-        def fail(_: int) -> None:
-            raise RuntimeError(f"value cannot be converted to type {_c_name(dtype)} without "
-                               "overflow")
-
-        wide = cast(value, float64)
-        p.check((wide >= low) & (wide < top), const(0, int64), fail)
-    return cast(value, dtype)
 
 
 def _fill(p: Any, self: Any, value: Any) -> None:

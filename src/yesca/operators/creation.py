@@ -9,7 +9,7 @@ from ..core.memory_formats import strides_for
 from ..core.spec import spec
 from ..loops.ir import Expr, cast, coord
 from ..loops.scalar import fma, irem, where
-from .copying import filling
+from .filling import filling
 from .kinds import rows
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from .record import Record
 
 #: Modules of this folder that declare no operators.
-HELPERS = ("__init__", "derivatives", "families", "kinds", "record", "schema", "unsigned")
+HELPERS = (
+    "__init__", "derivatives", "families", "filling", "kinds", "record", "schema", "unsigned")
 _FOLDER = Path(__file__).parent
 #: `"add(Tensor self` in a schema, and `eq = _compared("eq"` where a helper completes it.
 _SCHEMA = re.compile(rb'"(\w+)\((?=Tensor|any |int|Scalar)|^\w+ = \w+\(\s*"(\w+)"', re.MULTILINE)

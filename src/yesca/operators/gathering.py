@@ -15,6 +15,7 @@ from ..loops.folds import neutral
 from ..loops.ir import Expr, cast, const
 from ..loops.scalar import where
 from . import places
+from .filling import filling
 from .kinds import composite, compute_dtype, rows
 
 
@@ -250,9 +251,7 @@ def _scatter_into(p: Any, out: Any, dim: int, index: Any, src: Any, combine: str
         src = _sized(src)
         value: Any = places.permuted(src.seen((shape, src.spec.strides, 0)), order)
     else:
-        dtype = out.spec.dtype
-        wide = p.fill_dtype(dtype, p.values[number])
-        value = lambda: cast(p.argument(number, wide), dtype)  # noqa: E731
+        value = lambda: filling(p, number, out.spec.dtype)  # noqa: E731
 
     def work(target: Any) -> None:
         step = target.spec.strides[d]

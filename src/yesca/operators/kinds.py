@@ -17,6 +17,7 @@ from ..core.spec import spec
 from ..core.views import broadcast_shapes, wrap_dims
 from ..loops.ir import Expr, cast, const, fold
 from . import unsigned
+from .filling import filling
 from .record import Record, register
 
 
@@ -101,6 +102,9 @@ def elementwise_program(record: Record, p: Any, values: tuple[Any, ...]) -> None
                 args.append(x.ne(0) if keep and x.dtype is not bool_ else cast(x, compute))
             elif q.type in ("Tensor", "Scalar") and p.is_number(value):
                 real = q.type == "Scalar" and not isinstance(value, complex)
+                if record.in_range and compute.category == INTEGRAL:
+                    args.append(filling(p, k, compute))
+                    continue
                 x = p.argument(k, compute.to_real() if real else compute)
                 args.append(cast(_narrowed(record, x, q.name, promoted, 0), x.dtype)
                             if q.type == "Tensor" else x)

@@ -13,6 +13,7 @@ from ..core.spec import contiguous_strides, spec
 from ..loops.ir import Expr, cast, const, coord
 from ..loops.scalar import where
 from . import unsigned
+from .filling import filling
 from .kinds import composite, rows
 from .schema import whole_numbers
 
@@ -302,11 +303,9 @@ def _fill_diagonal(p: Any, self: Any, fill_value: Any, wrap: bool) -> None:
     if self.spec.ndim > 2 and len(set(shape)) != 1:
         raise RuntimeError("all dimensions of input must be of equal length")
     out = p.result(self.spec)
-    dtype = self.spec.dtype
-    wide = p.fill_dtype(dtype, fill_value)
 
     def fill(part: Any) -> None:
-        p.flat(lambda: cast(p.argument(1, wide), dtype), [], [out.seen(part)])
+        p.flat(lambda: filling(p, 1, self.spec.dtype), [], [out.seen(part)])
 
     fill(((min(shape),), (sum(strides),), 0))
     if wrap and self.spec.ndim == 2:

@@ -79,6 +79,7 @@ class Record:
     kernel: str = ""  # what PyTorch's message calls the kernel that lacks a dtype
     numbers: tuple[str, ...] = ("other",)  # tensor arguments that may be numbers (elementwise)
     steps: bool = False  # the body takes `narrow`, which rounds a step of it to a half type
+    in_range: bool = False  # integers refuse numbers beyond their range (elementwise)
     exact: tuple[str, ...] = ()  # arguments whose numbers and 0-dim tensors half types do not round
     fold: str = ""
     final: Formula | None = None

@@ -22,9 +22,6 @@ from .inspection import verify_order
 from .plan import HostStep, Launch, Plan, number_word
 from .references import ERROR, NO_ERROR, RESULT, TEMPORARY, Put, Ref, raise_first
 
-_C_NAMES = {"float32": "float", "float64": "double", "float16": "at::Half", "int64": "int64_t",
-            "bfloat16": "at::BFloat16", "int32": "int32_t", "uint8": "uint8_t"}
-
 
 class Program:
     """One call's plan in the making."""
@@ -165,24 +162,6 @@ class Program:
         if kind == "fixed":
             return ir.const(value, dtype)
         return Complex(self._slot(("real", value), part), self._slot(("imag", value), part), dtype)
-
-    @staticmethod
-    def fill_dtype(dtype: DType, value: Any) -> DType:
-        """The dtype in which a number travels to a tensor of `dtype`."""
-        if dtype.is_complex:
-            return dtype
-        if isinstance(value, complex):
-            raise RuntimeError("value cannot be converted to type "
-                               f"{_C_NAMES.get(dtype.name, dtype.name)} without overflow")
-        if dtype.category == dtypes.FLOATING or isinstance(value, float):
-            return dtypes.float64
-        return dtypes.uint64 if dtype is dtypes.uint64 else int64
-
-    def check_fits(self, value: Any, dtype: DType) -> None:
-        """Refuse a number that the dtype cannot hold."""
-        if dtypes.number_category(value) > max(dtype.category, dtypes.INTEGRAL) or (
-                dtype.category == dtypes.INTEGRAL and isinstance(value, float)):
-            raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
 
     def joined(self, x: Ref, count: int) -> tuple[Ref, int]:
         """x with its last `count` dimensions as one; copied first if they cannot be joined."""

@@ -31,6 +31,8 @@ def pad(input: Tensor, pad, mode: str = "constant", value: float | None = None) 
             f"padding length {len(sizes)} and input of dimension {input.dim()}"
         )
     pairs = [sizes[i : i + 2] for i in range(0, len(sizes), 2)]
+    if isinstance(value, complex):
+        raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
     if mode == "constant":
         return _pad_with_value(input, pairs, 0 if value is None else value)
     if value is not None and value != 0:
@@ -75,7 +77,8 @@ def _pad_with_value(input: Tensor, pairs: list, value: float) -> Tensor:
             places.append((dim, max(before, 0), kept))
     if not places:
         return source.clone()
-    result = _formatted(input.new_full(shape, value), input)
+    made = ops.full(shape, float(value), dtype=input.dtype, device=input.device)
+    result = _formatted(made, input)
     inside = result
     for dim, start, length in places:
         inside = inside.narrow(dim, start, length)

@@ -1,0 +1,99 @@
+"""A call's number as an element of a tensor; what the dtype cannot hold is refused.
+
+The number comes at run time, so that the kernel looks at it: once a launch, since the check does
+not depend on the point.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..core.dtypes import (
+    COMPLEX, FLOATING, INTEGRAL, DType, bfloat16, bool_, complex128, float16, float32, float64,
+    int32, int64, uint64,
+)
+from ..core.numeric_limits import finfo, iinfo
+from ..loops.ir import Expr, cast, const
+from ..loops.scalar import absolute
+
+_NAMES = {int32: "int", float16: "c10::Half", bfloat16: "c10::BFloat16", float32: "float",
+          float64: "double"}
+
+
+def c_name(dtype: DType) -> str:
+    """What messages about numbers that do not fit call a dtype."""
+    if dtype.category == COMPLEX:
+        return f"c10::complex<{c_name(dtype.to_real())}>"
+    return _NAMES.get(dtype, f"{dtype.name}_t")
+
+
+def filling(p: Any, position: int, dtype: DType) -> Expr:
+    """The call's number at this position as an element of the dtype.
+
+    Negative whole numbers wrap around in unsigned dtypes, as in C; others have to be in range.
+    """
+    number = p.values[position]
+    if isinstance(number, complex):
+        return _complex_filling(p, position, dtype)
+    if isinstance(number, bool):
+        return cast(p.argument(position, int64), dtype)
+    if isinstance(number, float):
+        value = p.argument(position, float64)
+        _require(p, _fits(value, dtype.to_real()), dtype)
+        return cast(value, dtype)
+    wide = int64 if dtype is not uint64 else uint64
+    _require(p, _fits_whole(p, position, dtype.to_real()), dtype)
+    if dtype.category < FLOATING:
+        return cast(p.argument(position, wide), dtype)
+    return cast(p.argument(position, float64), dtype)
+
+
+def _complex_filling(p: Any, position: int, dtype: DType) -> Expr:
+    value = p.argument(position, complex128)
+    if dtype is bool_:
+        return cast(value, dtype)
+    part = dtype.to_real()
+    if dtype.category == COMPLEX:
+        _require(p, _fits(value.re, part), dtype)
+        _require(p, _fits(value.im, part), dtype)
+        return cast(value, dtype)
+    _require(p, value.im.eq(0.0), dtype)
+    _require(p, _fits(value.re, part), dtype)
+    return cast(value.re, dtype)
+
+
+def _require(p: Any, holds: Expr | None, dtype: DType) -> None:
+    def fail(_: int) -> None:
+        raise RuntimeError(f"value cannot be converted to type {c_name(dtype)} without overflow")
+
+    if holds is not None:
+        p.check(holds, const(0, int64), fail)
+
+
+def _fits(value: Expr, dtype: DType) -> Expr | None:
+    """Whether a float is in the range of a real dtype; None: always."""
+    if dtype.category == INTEGRAL:
+        limits = iinfo(dtype)
+        return (value >= float(limits.min)) & (value <= float(limits.max))
+    if dtype is bool_ or dtype is float64:
+        return None
+    size = absolute(value)
+    return ~(size > finfo(dtype).max) | size.eq(math.inf)
+
+
+def _fits_whole(p: Any, position: int, dtype: DType) -> Expr | None:
+    """Whether a whole number is in the range of a real dtype; None: always."""
+    about = p.argument(position, float64)
+    if dtype is float16:
+        return absolute(about) < 65520.0  # from here on it is rounded to infinity
+    if dtype.category != INTEGRAL or dtype is uint64:
+        return None
+    if dtype is int64:  # beyond it, what arrives as a negative number was a positive one
+        return (p.argument(position, int64) >= 0) | (about < 0.0)
+    limits = iinfo(dtype)
+    least = limits.min if dtype.is_signed else -limits.max
+    return (about >= float(least)) & (about <= float(limits.max))
+
+
+__all__ = ["c_name", "filling"]
