@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from yesca.targets.products import ProductPlan, plan_product, product_kernel, product_target
+from yesca.targets.products_micro import TILE_WORDS
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
@@ -280,6 +281,20 @@ def test_packed_operands_take_no_more_memory_than_they_need(m, n, k, packed):
     plan = plan_product("float32", 1, m, n, k, (0, 4, 4 * m), (0, 4 * n, 4), (0, 4 * n),
                         target=product_target(TRIPLE, HOST))  # fmt: skip
     assert 4 * packed <= plan.scratch_bytes <= 4 * packed * 1.1
+
+
+@pytest.mark.parametrize("dtype,size,high", [("float32", 4, 120), ("float64", 8, 60)])
+@pytest.mark.parametrize("features", ["+avx2,+fma", "+avx512f,+avx512vl,+avx512bw,+avx512dq,+fma"])
+def test_units_that_pack_are_high_as_each_reads_all_of_b(features, dtype, size, high):
+    target = product_target("x86_64-unknown-linux-gnu", features)
+    n = 4096
+    plan = plan_product(dtype, 1, n, n, n, (0, size * n, size), (0, size * n, size), (0, size * n),
+                        target=target)  # fmt: skip
+    words = dict(zip(TILE_WORDS, plan.stages[-1].words, strict=True))
+    high = high if target.vector_registers == 16 else high * 7 // 10  # these have wider tiles
+    assert words["a_packs"] and words["block_rows"] >= high
+    panels = words["block_rows"] // target.tile(dtype)[0]
+    assert panels * words["a_panel"] <= target.blocking.room_bytes
 
 
 @pytest.mark.parametrize("m,n", [(1600, 256), (256, 1024), (700, 700)])

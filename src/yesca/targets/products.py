@@ -17,7 +17,7 @@ import struct
 from dataclasses import dataclass, replace
 
 from .products_dot import DOT_WORDS, dot_kernel
-from .products_micro import ROOM_BYTES, TILE_WORDS, tile_kernel
+from .products_micro import TILE_WORDS, tile_kernel
 from .products_pack import PACK_WORDS, pack_kernel
 from .products_text import ITEM_BYTES, ProductTarget, compute_dtype, declarations, product_target
 
@@ -26,11 +26,10 @@ __all__ = ["ProductPlan", "Stage", "plan_product", "product_kernel", "product_ta
 CHUNK_FLOPS = 1 << 20  # about 8 µs of one core: smaller pieces are not worth another thread
 CHUNK_BYTES = 1 << 17
 BLOCK_INNER = 384  # steps of K between two visits to C: panels of A and B stay in L1 and L2
-BLOCK_PANELS = 8  # panels of A, and of B, in a full unit: they share L2
+BLOCK_PANELS = 8  # panels of A, and of B, in a full unit that reads A where it lies: few lines
 NEAR_BYTES = 1 << 19  # a B that stays in L2 while other things pass by
 FEW_UNITS = 8  # so few that not all threads have something to do
 FEWEST_UNITS = 20  # smaller blocks make more: the last ones, when some threads have ended, are few
-PACKING_PANELS = 32  # panels of B in a full unit that packs A: so often is its packing used
 PACK_A_FROM = 512  # columns of C beyond which a packed A is read often enough,
 PACK_UPRIGHT_FROM = 255  # ... if its rows lie side by side, so that packing is copying
 PACK_B_FROM = 256  # rows of C beyond which a packed B is read often enough
@@ -211,7 +210,7 @@ def _choose(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]
     few = _row_tile(target, p.dtype)
     even = target.mask_registers or p.n % few[1] == 0
     if plain and p.m <= few[0] and p.b[2] == p.size and even:
-        return (_tile_stage(p, "row", few, p.a, p.b),), 0
+        return (_tile_stage(p, target, "row", few, p.a, p.b),), 0
     if p.a[2] == p.size and _dot_pays(p, target):
         return _dot(p, target)
     return _tiled(p, target)
@@ -268,14 +267,15 @@ def _work(p: _Product, once: bool) -> int:
     return max(2 * max(p.k, 8), read * (CHUNK_FLOPS // CHUNK_BYTES))
 
 
-def _blocks(p: _Product, tile: tuple[int, int], work: int, room: int = 0) -> dict[str, int]:
+def _blocks(p: _Product, tile: tuple[int, int], work: int,
+            most: tuple[int, int] = (BLOCK_PANELS, BLOCK_PANELS), packs: bool = False
+            ) -> dict[str, int]:
     """Cut C into units: full blocks, or smaller ones while they are few and worthwhile.
 
-    work: what an element costs. With room for some panels of A, units are at most so high, and
-    rather low than narrow.
+    work: what an element costs. A full block has `most` panels of A and of B. Units that pack A
+    are rather low than narrow.
     """
     panels = [-(-p.m // tile[0]), -(-p.n // tile[1])]
-    most = (min(room, BLOCK_PANELS), PACKING_PANELS) if room else (BLOCK_PANELS, BLOCK_PANELS)
     block = [min(pair) for pair in zip(panels, most)]
     if p.k <= SMALL_INNER:
         block = [1, min(panels[1], 8 * BLOCK_PANELS)]  # write C in the order it lies
@@ -286,7 +286,7 @@ def _blocks(p: _Product, tile: tuple[int, int], work: int, room: int = 0) -> dic
     while units() < FEWEST_UNITS and block != [1, 1] and p.k > SMALL_INNER:
         if work * block[0] * block[1] * tile[0] * tile[1] < 2 * CHUNK_FLOPS:
             break
-        wider = int(block[0] <= 2 if room else block[1] > 1 and block[1] * 2 >= block[0])
+        wider = int(block[0] <= 2 if packs else block[1] > 1 and block[1] * 2 >= block[0])
         block[wider] = -(-block[wider] // 2)
     counts = [-(-panel // part) for panel, part in zip(panels, block)]
     block = [-(-panel // count) for panel, count in zip(panels, counts)]  # even blocks
@@ -337,8 +337,8 @@ def _dot_stage(p: _Product, kernel: str, tile: tuple[int, int]) -> Stage:
     return _compute_stage(p, kernel, DOT_WORDS, values, _blocks(p, step, work), work)
 
 
-def _tile_stage(p: _Product, kernel: str, tile: tuple[int, int], a: tuple, b: tuple,
-                packs: bool = False) -> Stage:
+def _tile_stage(p: _Product, target: ProductTarget, kernel: str, tile: tuple[int, int], a: tuple,
+                b: tuple, packs: bool = False) -> Stage:
     """The stage of a tile kernel over plain operands; units may pack A."""
     inner = max(1, p.k) if kernel == "row" else _block_inner(p.k)
     values = {
@@ -347,12 +347,15 @@ def _tile_stage(p: _Product, kernel: str, tile: tuple[int, int], a: tuple, b: tu
         "a_ahead": _ahead(a[2]), "b_ahead": _ahead(b[1]),
         "block_inner": inner, "a_packs": int(packs), "a_lane": a[1], "a_step": a[2],
     }  # fmt: skip
-    panel = _panel_bytes(p, tile) if packs else 0
+    full, most = target.blocking, (BLOCK_PANELS, BLOCK_PANELS)
     if packs:
-        step = tile[0] * p.goal
+        panel, step = _panel_bytes(p, tile), tile[0] * p.goal
         values |= {"a_row": p.goal, "a_inner": step, "a_panel": panel, "a_ahead": _ahead(step)}
+        most = (min(full.room_bytes // panel, full.packed_panels), full.packing_panels)
+    elif p.roles[0] == "scratch":
+        most = (full.packed_panels, full.packed_panels)
     work = _work(p, once=False)
-    blocks = _blocks(p, tile, work, packs and ROOM_BYTES // panel)
+    blocks = _blocks(p, tile, work, most, packs)
     return _compute_stage(p, kernel, TILE_WORDS, values, blocks, work)
 
 
@@ -361,7 +364,7 @@ def _panel_bytes(p: _Product, tile: tuple[int, int]) -> int:
     return _Packed(min(_block_inner(p.k), p.k), tile[0], 1, 1, p.goal).panel_stride
 
 
-def _units_pack(p: _Product, tile: tuple[int, int]) -> bool:
+def _units_pack(p: _Product, target: ProductTarget, tile: tuple[int, int]) -> bool:
     """Whether units may pack A for themselves: it must not cost much to do it for each.
 
     Low units read B often, so it has to be near; high ones must be enough without cutting the
@@ -369,7 +372,7 @@ def _units_pack(p: _Product, tile: tuple[int, int]) -> bool:
     """
     if p.k * p.n * p.size <= NEAR_BYTES:
         return p.k > 0
-    high = min(ROOM_BYTES // _panel_bytes(p, tile), BLOCK_PANELS) * tile[0]
+    high = min(target.blocking.room_bytes // _panel_bytes(p, tile), BLOCK_PANELS) * tile[0]
     return p.batch * -(-p.m // high) >= FEW_UNITS
 
 
@@ -462,7 +465,7 @@ def _tiled(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
     packs: list[tuple | None] = [None, None]
     changes: dict[str, int] = {}
     often = half or p.n > _pack_from(p, a[2], a[1], PACK_A_FROM, PACK_UPRIGHT_FROM)
-    by_units = often and not half and _units_pack(p, tile)
+    by_units = often and not half and _units_pack(p, target, tile)
     if often and not by_units:
         packed = _Packed(p.k, rows, p.batch if a[0] else 1, -(-p.m // rows), p.goal)
         packs[0] = (packed, a_role, p.m, *a, scratch)
@@ -476,7 +479,7 @@ def _tiled(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
         changes |= {"b": scratch, "b_panel": packed.panel_stride}
         b, b_role = (packed.batch_stride, columns * p.goal, p.goal), "scratch"
         scratch += packed.total
-    stage = _tile_stage(replace(p, roles=(a_role, b_role)), "tile", tile, a, b, by_units)
+    stage = _tile_stage(replace(p, roles=(a_role, b_role)), target, "tile", tile, a, b, by_units)
     words = dict(zip(TILE_WORDS, stage.words)) | changes
     stage = replace(stage, words=tuple(words.values()))
     if any(packs) and p.k:

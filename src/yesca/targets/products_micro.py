@@ -16,7 +16,6 @@ from .products_pack import fill_panel, panel_functions
 from .products_text import Code, ProductTarget, Vectors
 
 STEPS = 4  # of K in a round of a full micro-kernel
-ROOM_BYTES = 1 << 17  # for A's panels, on the stack of whatever thread runs a unit
 
 # The parameter words of the tile kernel, in order. Strides are bytes. "panel" strides lead from one
 # panel (a micro-tile's rows of A, or columns of B) to the next, "ahead" is how far to prefetch.
@@ -226,7 +225,7 @@ def tile_kernel(name: str, target: ProductTarget, dtype: str, tile: tuple[int, i
     scalar = shape.arithmetic().scalar
     for word in ("alpha", "beta", "floor"):
         words[word] = code.word("%words", TILE[word], scalar)
-    words["room"] = code.value(f"alloca [{ROOM_BYTES} x i8], align 64")
+    words["room"] = code.value(f"alloca [{target.blocking.room_bytes} x i8], align 64")
     words["packs"] = code.value(f"icmp ne i64 {words['a_packs']}, 0")
     words["micro"] = f"@{name}_{shape.rows}"
     for way in shape.ways:

@@ -22,6 +22,15 @@ def compute_dtype(dtype: str) -> str:
 
 
 @dataclass(frozen=True)
+class Blocking:
+    """The sizes of the units that products with a packed A are cut into."""
+
+    packed_panels: int  # of A, in a full unit: L2 holds them while all of the unit's B passes by
+    packing_panels: int  # of B, in a full unit that packs A: so often is its packing used
+    room_bytes: int  # for the panels that a unit packs, on the stack of whatever thread runs it
+
+
+@dataclass(frozen=True)
 class ProductTarget:
     """The part of a machine's description that shapes a product kernel."""
 
@@ -44,6 +53,13 @@ class ProductTarget:
         if self.vector_registers >= 32:
             return 8, 3 * lanes  # NEON: 24 sums, 3 of B; multiples of 4 need no masks to pack
         return (6 if self.masked else 4), 2 * lanes
+
+    @property
+    def blocking(self) -> Blocking:
+        """How products are cut: low micro-tiles need more panels for as high a unit."""
+        if self.vector_registers >= 32:
+            return Blocking(8, 32, 1 << 17)
+        return Blocking(22, 64, 3 << 16)
 
     def dot_tile(self, dtype: str) -> tuple[int, int]:
         """Rows and columns of the tile of dot products whose sums the registers hold."""
