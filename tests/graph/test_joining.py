@@ -190,6 +190,39 @@ def drawn(rng):
     return function, inputs
 
 
+def test_columns_are_folded_with_what_makes_them(monkeypatch):
+    monkeypatch.setattr(groups, "LEAST", 4096)
+    x, y = values(256, 128), values(256, 128) + 1.0
+
+    def error(x, y):
+        return ((x - y) ** 2).sum(0)
+
+    assert steps_of(error, x, y) == ["sub+pow_fixed+sum"]
+    same(error, x, y)
+
+
+def test_what_stays_in_memory_is_not_written_across_its_rows(monkeypatch):
+    monkeypatch.setattr(groups, "LEAST", 4096)
+
+    def kept(x, y):
+        z = x * y
+        return z, z.sum(0)
+
+    assert steps_of(kept, values(256, 128), values(256, 128)) == ["mul", "sum"]
+    same(kept, values(256, 128), values(256, 128))
+
+
+@pytest.mark.parametrize("shape", [(1000, 1003), (330, 2, 1117)])
+def test_long_sums_are_cut_evenly_and_joined(monkeypatch, shape):
+    monkeypatch.setattr(groups, "LEAST", 4096)
+
+    def mean(x, y):
+        return ((x - y) ** 2).mean()
+
+    assert steps_of(mean, values(*shape), values(*shape) + 1.0) == ["sub+pow_fixed+mean", "mean"]
+    same(mean, values(*shape), values(*shape) + 1.0)
+
+
 @pytest.mark.filterwarnings("ignore:.*degrees of freedom:UserWarning")  # rows of one element
 @pytest.mark.parametrize("block", range(4))
 def test_random_programs(block):

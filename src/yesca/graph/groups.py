@@ -7,6 +7,7 @@ it. Values that only the joined steps read are not stored at all.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ..loops.nests import Nest, conflict, pruned
@@ -23,9 +24,10 @@ PIECES = 4  # pieces of work below which a joined nest would leave threads idle
 def grouped(given: list[Step], wanted: frozenset[int]) -> list[Step]:
     """The steps, joined where it pays. wanted: memories that are read afterwards."""
     found = alive(given, wanted)
+    uses = Counter([*wanted, *(m for step in found for m in step.reads)])
     made: list[Step] = []
     for step in found:
-        if not (_joined_upward(made, step) or _joined_downward(made, step)):
+        if not (_joined_upward(made, step, uses) or _joined_downward(made, step, uses)):
             made.append(step)
     return [_settled(step) for step in alive(made, wanted)]
 
@@ -66,10 +68,10 @@ def _settled(step: Step) -> Step:
 
 # ---- moving ----------------------------------------------------------------------------------
 
-def _joined_upward(made: list[Step], step: Step) -> bool:
+def _joined_upward(made: list[Step], step: Step, uses: Counter[int]) -> bool:
     """Put a step into an earlier one, if it may move there."""
     for k in _back(made):
-        joined = _join(made[k], step)
+        joined = _join(made[k], step, uses)
         if joined is not None:
             made[k] = joined
             return True
@@ -78,12 +80,12 @@ def _joined_upward(made: list[Step], step: Step) -> bool:
     return False
 
 
-def _joined_downward(made: list[Step], step: Step) -> bool:
+def _joined_downward(made: list[Step], step: Step, uses: Counter[int]) -> bool:
     """Move an earlier step down into this one, if nothing between stands in its way."""
     for k in _back(made):
         between = made[k + 1:]
         if made[k].writes & step.reads and not any(_conflict(made[k], b) for b in between):
-            joined = _join(made[k], step)
+            joined = _join(made[k], step, uses)
             if joined is not None:
                 del made[k]
                 made.append(joined)
@@ -104,25 +106,32 @@ def _conflict(a: Step, b: Step) -> bool:
 
 # ---- joining ---------------------------------------------------------------------------------
 
-def _join(a: Step, b: Step) -> Step | None:
-    """One step in place of a and, after it, b; None where that is impossible or does not pay."""
+def _join(a: Step, b: Step, uses: Counter[int]) -> Step | None:
+    """One step in place of a and, after it, b; None where that is impossible or does not pay.
+
+    uses: how many steps read a memory
+    """
     if a.nest is None or b.nest is None or min(a.nest.total, b.nest.total) < 2 \
             or max(a.nest.total, b.nest.total) < LEAST or not a.touched & b.touched:
         return None
     for nest in fusions(a.nest, b.nest):
-        if _pays(a.nest, b.nest, nest):
+        if _pays(a.nest, b.nest, nest, uses):
             return _pending(nest)
     return None
 
 
-def _pays(a: Nest, b: Nest, joined: Nest) -> bool:
+def _pays(a: Nest, b: Nest, joined: Nest, uses: Counter[int]) -> bool:
     """Whether folds keep their order, no loop gets worse, and threads have enough to do."""
     if not joined.rows:
         return True
     if not all(same_order(n, joined) for n in (a, b) if n.rows):
         return False
+    if a.rows and b.rows:
+        return True
     over = steps.layout(joined)
-    return a.rows and b.rows or joined.total <= SMALL or over.total >= PIECES * over.grain
+    if over.variant.columns and not a.rows and any(uses[m] > 1 for m in a.memories[1]):
+        return False  # what stays in memory is written along rows, not across
+    return joined.total <= SMALL or over.total >= PIECES * over.grain
 
 
 def same_order(a: Nest, b: Nest) -> bool:

@@ -83,7 +83,7 @@ def _aligned(fixed: list[Dim], guide: int, loose: list[Dim], own: int
     second: list[Dim] = []
     for size, strides in fixed:
         while size > 1:
-            at = next((k for k, (_, s) in enumerate(rest) if s[own] == strides[guide]), None)
+            at = _dim_of(rest, own, strides[guide])
             if at is None:
                 return None
             many, steps = rest[at]
@@ -99,6 +99,19 @@ def _aligned(fixed: list[Dim], guide: int, loose: list[Dim], own: int
             else:
                 rest[at] = (many // common, tuple(s * common for s in steps))
     return None if rest else (first, second)
+
+
+def _dim_of(rest: list[Dim], own: int, stride: int) -> int | None:
+    """Which dimension has a guide stride; one that only runs over it is cut there."""
+    for k, (_, steps) in enumerate(rest):
+        if steps[own] == stride:
+            return k
+    for k, (many, steps) in enumerate(rest):
+        below, uneven = divmod(stride, steps[own]) if steps[own] > 0 else (0, 1)
+        if not uneven and below > 1 and many % below == 0 and many > below:
+            rest[k:k + 1] = [(below, steps), (many // below, tuple(s * below for s in steps))]
+            return k + 1
+    return None
 
 
 def _keeps(frame: Nest, other: Nest, first: list[Dim], second: list[Dim], outer_only: bool

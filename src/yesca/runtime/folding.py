@@ -18,6 +18,7 @@ from ..loops.ir import Expr
 
 ROW_CHUNK = 16384  # inner elements that one row of a reduction folds before it is split
 COLUMN_CHUNK = 512
+VECTOR_ELEMENTS = 16
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def _fold(p: Any, work: Folding, sources: list[Source], outer: tuple[int, ...],
             raise NotImplementedError(f"[{p.record.name}] needs one reduced dimension")
         blocks, left = 0, 0
     elif size > 2 * chunk:
-        blocks, left = divmod(size, chunk)
+        blocks, chunk, left = _pieces(size, chunk)
     else:
         blocks, chunk, left = 0, size, size
     if not blocks and not rest:
@@ -133,6 +134,18 @@ def _fold(p: Any, work: Folding, sources: list[Source], outer: tuple[int, ...],
     again = [Source(part, grid.steps[:len(outer)], (grid.steps[-1],)) for part in partials]
     _fold(p, replace(work, before=lambda *v: v), again, outer, (math.prod(extra) * parts,),
           targets)
+
+
+def _pieces(size: int, chunk: int) -> tuple[int, int, int]:
+    """How many equal pieces, how long they are, and what is left over.
+
+    Equal pieces near `chunk` that leave nothing are one stage instead of two, and can be joined
+    with what computes their elements; of whole vectors if possible.
+    """
+    counts = range(-(-size // (2 * chunk)), 2 * size // chunk + 1)
+    even = [size // count for count in counts if size % count == 0]
+    length = min(even, key=lambda n: (n % VECTOR_ELEMENTS > 0, abs(n - chunk)), default=chunk)
+    return size // length, length, size % length
 
 
 def _folds(work: Folding, values: Sequence[Expr]) -> list[Expr]:
