@@ -179,3 +179,17 @@ def test_parameters():
     shared = nn.Parameter(base)
     base[0] = 5.0
     assert shared.tolist() == [5.0, 0.0]
+
+
+def test_layers_read_a_weight_that_is_no_parameter():
+    """Parametrized weights are attributes of another kind; so are those that hooks set."""
+    layer, x = nn.Linear(3, 2), torch.ones(1, 3)
+    weight = layer.weight.detach() * 2
+    del layer.weight
+    layer.weight = weight
+    with torch.no_grad():
+        layer.bias.zero_()
+    assert torch.equal(layer(x), x @ weight.t())
+    del layer.bias
+    with pytest.raises(AttributeError, match="'Linear' object has no attribute 'bias'"):
+        layer(x)

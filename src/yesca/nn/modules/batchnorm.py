@@ -7,7 +7,7 @@ from ..._tensor import Tensor
 from ...core.dtypes import int64
 from .. import functional as F
 from .. import init
-from .module import Module
+from .module import Module, weight_and_bias
 from .normalization import _set_scale_and_shift
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]
@@ -111,8 +111,7 @@ class _BatchNorm(_NormBase):
             input,
             self.running_mean if tracked else None,
             self.running_var if tracked else None,
-            self.weight,
-            self.bias,
+            *weight_and_bias(self),
             use_batch,
             momentum,
             self.eps,

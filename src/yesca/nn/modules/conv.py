@@ -11,7 +11,7 @@ from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from ._names import to_tuple
-from .module import Module
+from .module import Module, weight_and_bias
 
 __all__ = [
     "Conv1d",
@@ -206,7 +206,7 @@ class _Conv(_ConvNd):
         return convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._conv_forward(input, self.weight, self.bias)
+        return self._conv_forward(input, *weight_and_bias(self))
 
 
 class Conv1d(_Conv):
@@ -277,8 +277,7 @@ class _ConvTransposeNd(_ConvNd):
         convolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[self._rank - 1]
         return convolve(
             input,
-            self.weight,
-            self.bias,
+            *weight_and_bias(self),
             self.stride,
             self.padding,
             self._output_padding(input, output_size),

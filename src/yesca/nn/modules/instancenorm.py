@@ -7,6 +7,7 @@ from ...base.frames import warn
 from ..._tensor import Tensor
 from .. import functional as F
 from .batchnorm import _NormBase
+from .module import weight_and_bias
 
 __all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]
 
@@ -53,8 +54,7 @@ class _InstanceNorm(_NormBase):
             input if batched else input.unsqueeze(0),
             self.running_mean,
             self.running_var,
-            self.weight,
-            self.bias,
+            *weight_and_bias(self),
             self.training or not self.track_running_stats,
             0.0 if self.momentum is None else self.momentum,
             self.eps,

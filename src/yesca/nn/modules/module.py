@@ -70,6 +70,16 @@ def _forward_unimplemented(self, *input: Any) -> None:
     )
 
 
+def weight_and_bias(module: Module) -> tuple[Any, Any]:
+    """`module.weight, module.bias`, as a rule without `__getattr__`, which takes longer to find a
+    parameter than a small product does; those of parametrized modules are no parameters."""
+    own = module._parameters
+    try:
+        return own["weight"], own["bias"]
+    except KeyError:
+        return module.weight, module.bias
+
+
 class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
     """Base class of layers and models.
 
