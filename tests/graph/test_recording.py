@@ -10,6 +10,7 @@ from yesca import nn
 from yesca.dispatch.state import STATE
 from yesca.graph import recorder
 from yesca.nn import functional
+from yesca.runtime import layout
 
 VOCABULARY = 11
 
@@ -269,6 +270,31 @@ def test_a_call_interrupted_anywhere_leaves_no_recording_behind():
 
 def shifted(x):
     return x + 1
+
+
+@pytest.mark.skipif(not layout.uses_builtins(), reason="the Python path takes all calls")
+def test_calls_that_are_known_take_the_builtin_path(monkeypatch):
+    """Also those whose numbers are part of their keys, and those that draw."""
+    weight, bias = torch.ones(8), torch.zeros(8)
+
+    def plain(x):
+        y = functional.layer_norm(x, (8,), weight, bias, 1e-3)
+        y = functional.dropout(functional.hardtanh(y, -0.75, 0.5), 0.25)
+        return functional.leaky_relu_(y * 2 - 0.5, 0.125) + torch.rand(8)
+
+    compiled = torch.compile(plain)
+    x = torch.arange(16.0).reshape(2, 8)
+
+    def seeded(function):
+        torch.manual_seed(3)
+        return function(x).tolist()
+
+    wanted = seeded(plain)
+    assert [seeded(compiled) for _ in range(2)] == [wanted] * 2
+    offered = []
+    monkeypatch.setattr(recorder.Recorder, "offer", lambda *given: offered.append(given[1]))
+    assert seeded(compiled) == wanted
+    assert offered == []
 
 
 def test_errors_that_only_the_program_finds(monkeypatch):

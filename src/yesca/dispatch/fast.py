@@ -24,6 +24,7 @@ from ..core.tensor_base import Extra, NoGradView, OneOfSeveral, Version
 from ..operators.record import Record
 from ..runtime import builtins, layout, machine, memory, threads, units
 from ..runtime.plan import Launch, Plan, number_word
+from ..runtime.recording import number_words
 from . import observing, shortcuts
 from .shortcuts import Shortcut
 from .state import STATE, listeners
@@ -270,7 +271,7 @@ class _Fast:
     def enter(self, key: list[int], found: Shortcut | None, args: tuple[Any, ...]) -> None:
         """Put a plan into the table, or the note that Python must see to such calls."""
         plan = None if found is None else found.plan
-        words, sizes = ([], []) if found is None else self.block(found, key[1])
+        words, kept = ([], []) if found is None else self.block(found, key[1])
         words = words or [self.runner.TWIN]
         if self.entries >= LIMIT:
             self.forget()
@@ -278,7 +279,7 @@ class _Fast:
         stored = (ctypes.c_int64 * (len(key) + 1))(len(key), *key)
         code = self.hash(ctypes.addressof(stored) + 8, len(key))
         # The key holds addresses of specs, which the plan keeps, and of texts.
-        self.plans.append((block, stored, plan, sizes, shortcuts.texts_in(args), found))
+        self.plans.append((block, stored, plan, kept, shortcuts.texts_in(args), found))
         slot = code & (CAPACITY - 1)
         while self.table[4 * slot + 1]:
             slot = (slot + 1) & (CAPACITY - 1)
@@ -296,21 +297,22 @@ class _Fast:
         self.plans = []
         self.entries = 0
 
-    def block(self, found: Shortcut, mask: int) -> tuple[list[int], list[int]]:
-        """The plan as `fastrun` reads it, and the numbers it refers to; empty if it cannot run."""
+    def block(self, found: Shortcut, mask: int) -> tuple[list[int], list[Any]]:
+        """The plan as `fastrun` reads it, and what it refers to; empty if it cannot run."""
         plan, kind = found.plan, found.kind
         if not self._fits(plan, kind):
             return [], []
         saved = plan.saves(mask) if plan.differentiable and mask else ()
         slow = any(one.total > one.grain for one in plan.launches)
         offset = plan.view[1] if plan.view is not None else int(slow)
+        numbers = [word for number in found.scalars for word in number_words(number)]
+        fixed = (ctypes.c_int64 * len(numbers))(*numbers)
         words = [kind, plan.operands, len(plan.results), len(plan.temporaries),
                  len(plan.launches), int(plan.differentiable), offset,
                  id(plan), plan.checks, len(saved), len(plan.writes),
                  0 if found.several is None else id(found.several),
-                 int(bool(found.scalars) or plan.record.kind == "random"),
-                 found.pick, int(plan.record.meets == "none"),
-                 id(found.scalars) if found.scalars else 0]
+                 self._recording(found), found.pick, int(plan.record.meets == "none"),
+                 *((id(found.scalars), ctypes.addressof(fixed)) if found.scalars else (0, 0))]
         words += [plan.operand_spec(k).dtype.itemsize for k in range(plan.operands)]
         plan.native = sizes = [spec.nbytes for spec in plan.results]  # new results refer to them
         for k, (spec, size) in enumerate(zip(plan.results, sizes, strict=True)):
@@ -322,7 +324,14 @@ class _Fast:
         words += plan.writes
         for one in plan.launches:
             words += _launch_words(one, found.scalars)
-        return words, sizes
+        return words, [sizes, fixed]
+
+    def _recording(self, found: Shortcut) -> int:
+        """How the builtin records a plan."""
+        if found.plan.record.kind == "random":
+            return int(self.runner.DRAWS)
+        complex_ = any(isinstance(number, complex) for number in found.scalars)
+        return int(self.runner.BY_TWIN if complex_ else self.runner.RECORDED)
 
     def _fits(self, plan: Plan, kind: int) -> bool:
         """Whether the builtin has room for a plan and what it asks for."""

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import copyreg
 import ctypes
-import struct
 from typing import Any
 
 from ..core.storage import UntypedStorage
 from ..runtime.recording import (
     CALLS, COUNT, HEADER_WORDS, MOST_BYTES, MOST_CALLS, MOST_VALUES, NODE, PENDING_BYTES, ROOM,
-    STORAGES, USED, VALUES, VALUE_SHIFT, WATCHED,
+    STORAGES, USED, VALUES, VALUE_SHIFT, WATCHED, number_words,
 )
 
 _address_slot: Any = UntypedStorage.__dict__["_address"]
@@ -129,10 +128,9 @@ class Tape:
         return -int(self.header[USED])
 
     def number(self, value: Any) -> None:
-        """A run-time number: as an integer and as a float64."""
-        whole = int(value) if value == value and abs(value) != float("inf") else 0
-        self._value((whole + (1 << 63)) % (1 << 64) - (1 << 63))
-        self._value(struct.unpack("q", struct.pack("d", _as_float(value)))[0])
+        """A run-time number."""
+        for word in number_words(value):
+            self._value(word)
 
     def _value(self, word: int) -> None:
         used = self.header[USED]
@@ -147,13 +145,6 @@ class Tape:
         done, self.storages = self.storages, []
         header[STORAGES] = id(self.storages)
         return done
-
-
-def _as_float(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
 
 
 def address_of(storage: UntypedStorage) -> int:

@@ -120,8 +120,14 @@ def _other_back(ops: Any, grad: Any, self: Any, other_spec: Any, left: bool, rig
 
 
 def reduced(ops: Any, made: Any, wanted: Any) -> Any:
-    shape = tuple(wanted.shape)
-    return made if tuple(made.shape) == shape else ops.sum_to_size(made, shape)
+    """A gradient summed over the dimensions that broadcasting stretched."""
+    shape, own = tuple(wanted.shape), tuple(made.shape)
+    if own == shape:
+        return made
+    before = len(own) - len(shape)
+    if shape and own[before:] == shape:  # a bias: one plan, where `sum_to_size` has a view as well
+        return ops.sum(made, tuple(range(before)))
+    return ops.sum_to_size(made, shape)
 
 
 def _product_name(plan: Any) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 #: Words: addresses of the trie node reached, of the values and of the list of storages; how many
 #: storages, values and calls there are; bytes of results that do not exist yet; what to call for
 #: an edge that was not expected, and after a call that checks values; the type of storages that
@@ -25,3 +27,22 @@ MOST_CALLS = 1 << 12
 MOST_VALUES = 1 << 16
 MOST_BYTES = 1 << 30
 ROOM = 1 << 12  # values that one more call may need
+
+
+def number_words(value: complex) -> tuple[int, int]:
+    """A run-time number as a recording holds it: as an integer, and as the bits of a float64.
+
+    Calls with complex numbers are not recorded.
+    """
+    if isinstance(value, complex):
+        return 0, 0
+    whole = int(value) if value == value and abs(value) != float("inf") else 0
+    wrapped = (whole + (1 << 63)) % (1 << 64) - (1 << 63)
+    return wrapped, struct.unpack("q", struct.pack("d", _as_float(value)))[0]
+
+
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")

@@ -50,7 +50,10 @@ def recordable(call: ptr, plan: ptr) -> bool_:
 
 @unit.function
 def runs_alone(plan: ptr) -> bool_:
-    """Whether a call would be run at once, with nothing recorded before it."""
+    """Whether a call is run at once: it draws, from nothing, or would be run with nothing recorded
+    before it."""
+    if load_i64(plan, run.RECORDS) == run.DRAWS:
+        return load_i64(plan, 8) == 0
     return load_i64(plan, 64) != 0 and load_i64(load_ptr(k.state, TAPE), CALLS * 8) == 0
 
 
@@ -141,9 +144,14 @@ def bind(call: ptr, plan: ptr) -> bool_:
             start = place_of(tape, number >> VALUE_SHIFT, start)
         store_i64(key, 8 + o * 16, number & NUMBER_MASK)
         store_i64(key, 16 + o * 16, start)
-    for n in range(load_i64(call, k.NUMBERS_USED)):
-        keep(tape, load_i64(call, k.INTEGERS + n * 8))
-        keep(tape, load_i64(call, k.FLOATS + n * 8))
+    fixed = load_ptr(plan, run.FIXED_WORDS)
+    if fixed is not None:
+        for f in range(2 * load_i64(load_obj(plan, run.FIXED), layout.TUPLE_SIZE)):
+            keep(tape, load_i64(fixed, f * 8))
+    else:
+        for n in range(load_i64(call, k.NUMBERS_USED)):
+            keep(tape, load_i64(call, k.INTEGERS + n * 8))
+            keep(tape, load_i64(call, k.FLOATS + n * 8))
     return advance(tape, key, 1 + 2 * operands)
 
 

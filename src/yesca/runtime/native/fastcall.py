@@ -19,7 +19,7 @@ from . import fastkey as k
 from .capture import TAPE, capture_compute, capture_inplace, recordable, runs_alone
 from .fastobjects import CPU
 from .fastrun import (
-    APART, COMPUTE, FIXED, INPLACE, OUT, TWIN, VIEW, VIEWS, run_compute, run_inplace,
+    APART, COMPUTE, INPLACE, OUT, RECORDED, RECORDS, TWIN, VIEW, VIEWS, run_compute, run_inplace,
 )  # fmt: skip
 from .fastviews import run_view, run_views
 from .objects import as_integer, long_from, none, type_of, wrong_count
@@ -261,7 +261,7 @@ def way(call: ptr, plan: ptr, flags: i64) -> i64:
         inferred = load_obj(load_obj(call, k.TENSORS), k.T_VERSION) == obj(k.none_object)
         return i64(TWIN) if inferred else kind
     if flags & RECORDING != 0 and not runs_alone(plan):
-        if kind == OUT or load_i64(plan, FIXED) != 0 or not recordable(call, plan):
+        if kind == OUT or load_i64(plan, RECORDS) != RECORDED or not recordable(call, plan):
             return i64(TWIN)
     if kind == INPLACE and not may_write(call, plan):
         return i64(TWIN)

@@ -4,10 +4,10 @@ A plan block (written by `dispatch.fast`) is 8-byte words; sections follow each 
 
     kind, operands, results, temporaries, launches, differentiable, view offset (of one view),
     Plan object, words of the error cell, saved values, other operands written, the class of several
-    results (0: tuple), whether it cannot be recorded (its numbers are written into the launches, or
-    it draws), the one of several results that is given (-1: all), whether its operands must lie
-    apart, the numbers that its key fixes as a tuple (NULL: they come with each call), then item
-    sizes of the operands |
+    results (0: tuple), how it is recorded (RECORDED; BY_TWIN: by Python; DRAWS: not at all if it
+    reads no tensor, else by Python), the one of several results that is given (-1: all), whether
+    its operands must lie apart, the numbers that its key fixes as a tuple (NULL: they come with
+    each call), these as words of a recording, then item sizes of the operands |
     results: spec, bytes, bytes as an object, carries a gradient |
     temporaries: bytes | saved: is a result, number | operands written |
     launches: address, total, grain, words, pointers, numbers, then the words, the pointers
@@ -34,8 +34,9 @@ from .pool import dispatch
 unit = Unit("fastrun")
 
 COMPUTE, VIEW, INPLACE, VIEWS, TWIN, OUT = range(6)
-HEADER = 16
-FIXED, PICK, APART = 96, 104, 112
+HEADER = 17
+RECORDS, PICK, APART, FIXED, FIXED_WORDS = 96, 104, 112, 120, 128
+RECORDED, BY_TWIN, DRAWS = range(3)
 PLACES, WORDS = 144, 512
 
 call_python = external("PyObject_CallFunction", [obj, ptr, obj, i64], obj)

@@ -13,7 +13,7 @@ from .objects import call_one, decref, incref, long_as, long_from, tuple_new, tu
 
 unit = Unit("fasttape")
 
-FIXED_NUMBERS = 120  # in a plan block
+FIXED_NUMBERS = 120  # in a plan block, see fastrun
 
 
 @unit.function
