@@ -13,6 +13,7 @@ from .autograd import calls, tape  # noqa: F401 - `tape` records operator calls
 from .autograd.handle import GradFn, grad_fn_of
 from .autograd.inplace import gradient_edge
 from .autograd.node import Node
+from .base.naming import public_module
 from .core import registry
 from .core.devices import CPU, Device
 from .core.dtypes import FLOATING, DType
@@ -447,7 +448,7 @@ class Tensor(TensorBase, metaclass=TensorMeta):
         _indexing.put(self, index, value)
 
 
-Tensor.__module__ = "torch"
+Tensor.__module__ = public_module("torch")
 _new = object.__new__
 
 

@@ -357,6 +357,7 @@ def install(cls: Any) -> None:
         if isinstance(made, FunctionType) and made.__module__ == __name__ \
                 and not made.__name__.startswith("__"):  # shown under the name it is found by
             made.__name__, made.__qualname__ = name, f"{cls.__name__}.{name}"
+            made.__module__ = cls.__module__  # where a pickle looks for it
 
 
 #: Python operators, and methods, whose builtins are made at start-up: (attribute, record).

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.naming import public_module
-from ..core import dtypes
+from ..core import dtypes, registry
 from ..core.dtypes import DType, number_category
 from ..core.tensor_base import TensorBase
 from .state import STATE
@@ -82,6 +82,13 @@ def detach(input: Any) -> Any:
     return _tensor("detach", input).detach()
 
 
+def apart(input: Any) -> Any:
+    """The same memory as a tensor of its own: no view, and with a version counter of its own."""
+    if STATE.levels:  # examples of a batch are known by their level
+        return input
+    return registry.wrap(input._storage, input._spec, input._offset)
+
+
 def detach_(input: Any) -> Any:
     """Take a tensor off the tape, in place."""
     return _tensor("detach_", input).detach_()
@@ -122,7 +129,7 @@ FUNCTIONS = {
     f.__name__: f for f in (
         is_floating_point, is_complex, is_signed, is_conj, is_neg, is_inference, is_nonzero,
         is_same_size, numel, get_device, detach, detach_, resize_as_, as_strided_, result_type,
-        has_derivative)
+        has_derivative, apart)
 }
 for _function in FUNCTIONS.values():
     _function.__module__ = public_module("torch")

@@ -204,13 +204,28 @@ for _name in ("split", "split_pieces"):  # the method, and what the free functio
 composite("split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
           lambda ops, self, split_sizes, dim: _split_public(ops, self, tuple(split_sizes), dim),
           doc="Pieces of the listed sizes, as views.")
-composite("unsafe_split(Tensor self, any split_size, int dim=0) -> Tensor[]", _split_public,
-          doc="split.")
+
+
+def _unsafe_split(ops: Any, self: Any, split_size: Any, dim: int) -> tuple[Any, ...]:
+    return tuple(ops.apart(piece) for piece in _split_public(ops, self, split_size, dim))
+
+
+def _unsafe_split_back(ops: Any, grads: Any, self_spec: Any, split_size: Any, dim: int) -> Any:
+    d = algebra.wrap_dim(dim, self_spec.ndim)
+    sizes = _pieces(split_size, self_spec.shape[d]) if isinstance(split_size, int) else split_size
+    return _split_back(ops, grads, self_spec, sizes, d)
+
+
+composite("unsafe_split(Tensor self, any split_size, int dim=0) -> Tensor[]", _unsafe_split,
+          backward={"self": _unsafe_split_back},
+          doc="split, whose pieces share memory but count as tensors of their own.")
 composite("unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
-          lambda ops, self, split_sizes, dim: _split_public(ops, self, tuple(split_sizes), dim))
+          _unsafe_split, backward={"self": lambda ops, grads, self_spec, split_sizes, dim:
+                                   _unsafe_split_back(ops, grads, self_spec, split_sizes, dim)},
+          doc="split_with_sizes, whose pieces count as tensors of their own.")
 
 
-def _chunk(ops: Any, self: Any, chunks: int, dim: int) -> Any:
+def _chunk(ops: Any, self: Any, chunks: int, dim: int, unsafe: bool = False) -> Any:
     if self.dim() == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
@@ -218,13 +233,18 @@ def _chunk(ops: Any, self: Any, chunks: int, dim: int) -> Any:
     d = algebra.wrap_dim(dim, self.dim())
     total = self.shape[d]
     size = (total + chunks - 1) // chunks
-    if size == 0:
-        return ops.split_views(self, (0,) * chunks, d, True)
-    return ops.split_views(self, _pieces(size, total), d)
+    sizes = _pieces(size, total) if size else (0,) * chunks
+    if unsafe:
+        return ops.unsafe_split(self, size, d) if size else \
+            ops.unsafe_split_with_sizes(self, sizes, d)
+    return ops.split_views(self, sizes, d, not size)
 
 
 composite("chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", _chunk,
-          aliases=("unsafe_chunk",), doc="At most `chunks` pieces of one size, as views.")
+          doc="At most `chunks` pieces of one size, as views.")
+composite("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
+          lambda ops, self, chunks, dim: _chunk(ops, self, chunks, dim, True),
+          doc="chunk, whose pieces share memory but count as tensors of their own.")
 
 
 def _tensor_split(ops: Any, self: Any, indices_or_sections: Any, dim: int) -> Any:
