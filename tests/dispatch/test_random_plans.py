@@ -193,3 +193,31 @@ def test_negated_views_hold_the_numbers_drawn():
         assert negated.tolist() == torch.rand(
             3, generator=torch.Generator().manual_seed(seed)).tolist()
         assert memory.tolist() == (-negated).tolist()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("count", [1, 5, 300, 10000])
+def test_chances_of_their_own_are_a_plan(dtype, count):
+    """The numbers are those of the in-place draw, also when the call is known already."""
+    chances = torch.linspace(0, 1, count, dtype=dtype)
+    torch.manual_seed(3)
+    got = [torch.bernoulli(chances) for _ in range(3)]
+    torch.manual_seed(3)
+    wanted = [torch.empty_like(chances).bernoulli_(chances) for _ in range(3)]
+    for mine, other in zip(got, wanted):
+        assert mine.dtype is dtype and mine._version == 0
+        assert torch.equal(mine, other)
+
+
+def test_chances_out_of_range_are_refused_by_the_plan():
+    for bad in (1.5, -0.1, float("nan")):
+        for _ in range(3):
+            with pytest.raises(RuntimeError, match="Expected p_in >= 0 && p_in <= 1"):
+                torch.bernoulli(torch.tensor([0.5, bad]))
+    assert torch.bernoulli(torch.ones(3)).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_generator_of_its_own_draws_by_chances():
+    chances, generator = torch.full((50,), 0.5), torch.Generator()
+    found = [torch.bernoulli(chances, generator=generator.manual_seed(5)) for _ in range(3)]
+    assert torch.equal(found[0], found[1]) and torch.equal(found[1], found[2])

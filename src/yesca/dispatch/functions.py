@@ -34,11 +34,12 @@ MEMORY_FORMATS = {f.name: f for f in (
     layouts.channels_last_3d)}
 #: Functions of those tables that often come down to one plan; the builtin path learns them.
 WATCHED = frozenset("""
-    arange einsum empty empty_like eye full full_like linspace max min ones ones_like rand rand_like
-    randint randint_like randn randn_like randperm split zeros zeros_like""".split())
+    arange bernoulli einsum empty empty_like eye full full_like linspace max min ones ones_like rand
+    rand_like randint randint_like randn randn_like randperm split zeros zeros_like""".split())
 #: The same among the methods.
 WATCHED_METHODS = frozenset("""
-    bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_""".split())
+    bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_
+    uniform_""".split())
 SPREAD = 8  # sizes that a watched function takes as positional arguments
 
 

@@ -20,7 +20,7 @@ from ..core.dtypes import (
 )
 from ..core.spec import Spec, negated, spec
 from ..core.tensor_base import TensorBase, address_of
-from ..operators.random_numbers import recipe
+from ..operators.random_numbers import no_chance, recipe
 from ..runtime import draws
 from ..runtime.generator import Generator, default_generator
 from ..runtime.plan import new_storage
@@ -335,9 +335,7 @@ def _draw_chances(source: Generator, address: int, made: Spec, chances: Any) -> 
     drawn = draws.chances(source, address, made.dtype, made.numel, place,
                           chances._spec.dtype is float64)
     if drawn < made.numel:
-        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could "
-                           "this error message be improved?  If so, please report an enhancement "
-                           "request to PyTorch.) Chances must be in [0, 1].")
+        no_chance(0)
 
 
 # ---- integers --------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.draws import BLOCKS_FROM, FEW, Recipe
-from ..core.dtypes import DType
+from ..core.dtypes import DType, float64
 from ..core.memory_formats import strides_for
 from ..core.spec import Spec, spec
 from .kinds import rows
@@ -53,3 +53,23 @@ def _random_fill(p: Any, self: Any, kind: str, *numbers: Any) -> None:
 rows("random_fill(Tensor self, any kind, Scalar first, Scalar second, Scalar state) -> Tensor",
      _random_fill, kind="random", method=False, inplace=True,
      doc="Random numbers with the shape, dtype and strides of self, or in its memory.")
+
+
+def no_chance(_: int) -> None:
+    """Refuse a chance that is not in [0, 1]."""
+    raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this "
+                       "error message be improved?  If so, please report an enhancement request "
+                       "to PyTorch.) Chances must be in [0, 1].")
+
+
+def _random_chances(p: Any, self: Any, state: Any) -> None:
+    """The chances lie in the order in which they are drawn for."""
+    base = self.spec
+    made = p.result(spec(base.dtype, base.shape, None, p.device))
+    numbers = [base.dtype.code, base.numel, int(base.dtype is float64)]
+    p.native("chances_words", [made, self, p.failing(no_chance)], numbers, min(base.numel, 1),
+             int(base.numel <= FEW), [(1, "i")])
+
+
+rows("random_chances(Tensor self, Scalar state) -> Tensor", _random_chances, kind="random",
+     method=False, doc="Ones with the chances that a contiguous tensor holds, else zeros.")

@@ -191,6 +191,12 @@ class Program:
         """Where `holds` is false the call fails: `fail(value)` raises afterwards."""
         self._checks.append((holds, value, fail))
 
+    def failing(self, fail: Callable[[int], None]) -> Ref:
+        """The word in which machine code that is no stage says that the call fails."""
+        cell = Ref(ERROR + len(self.raisers), spec(int64, (), None, CPU), row=True)
+        self.raisers.append(fail)
+        return cell
+
     # ---- stages --------------------------------------------------------------------------
 
     def flat(self, body: Callable[..., Any], inputs: Sequence[Ref], outputs: Sequence[Ref],
@@ -284,9 +290,7 @@ class Program:
         self._slots, self._checks = [], []
         refs, stores = self._stored(body, inputs, outputs)
         for holds, value, fail in self._checks:
-            cell = Ref(ERROR + len(self.raisers), spec(int64, (), None, CPU), row=True)
-            self.raisers.append(fail)
-            refs.append(cell)
+            refs.append(self.failing(fail))
             stores.append(Store(len(refs) - 1, ir.cast(value, int64) ^ NO_ERROR, None, ~holds))
         written = {s.buffer for s in stores}
         buffers = tuple(Buffer(r.spec.dtype, k in written, not r.row)

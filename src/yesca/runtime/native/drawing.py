@@ -21,6 +21,8 @@ unit = Unit("drawing")
 
 #: The words of a draw.
 TARGET, DTYPE, COUNT, RECIPE, FIRST, SECOND, STATE, WORDS = 0, 8, 16, 24, 32, 40, 48, 7
+#: Those of a draw with a chance for each element; DOUBLE: whether chances are float64.
+CHANCES, FAILED, CODE, NUMBER, DOUBLE, SOURCE = 8, 16, 24, 32, 40, 48
 _FLOAT32, _FLOAT16, _BFLOAT16 = float32.code, float16.code, bfloat16.code
 _NAP_MICROSECONDS = 20
 
@@ -100,4 +102,16 @@ def draw_words(words: ptr, low: i64, high: i64) -> void:
     else:
         kinds.draw(state, code, target, count, recipe, load_f64(words, FIRST),
                    load_f64(words, SECOND))
+    give(state)
+
+
+@unit.function
+def chances_words(words: ptr, low: i64, high: i64) -> void:
+    """A kernel of one point: ones and zeros by chances in memory; notes one that is none."""
+    state, count = load_ptr(words, SOURCE), load_i64(words, NUMBER)
+    take(state)
+    drawn = kinds.draw_chances(state, load_i64(words, CODE), load_ptr(words, TARGET), count,
+                               load_ptr(words, CHANCES), load_i64(words, DOUBLE))
+    if drawn < count:
+        store_i64(load_ptr(words, FAILED), 0, 1)
     give(state)
