@@ -10,6 +10,7 @@ _HOMES = {
     "_derivatives": "grad grad_and_value vjp jvp linearize",
     "_jacobians": "jacrev jacfwd hessian",
     "_modules": "functional_call stack_module_state replace_all_batch_norm_modules_",
+    "_functionalize": "functionalize",
     "_batched": "debug_unwrap",
 }
 _NAMES = {name: home for home, names in _HOMES.items() for name in names.split()}
