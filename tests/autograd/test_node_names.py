@@ -109,3 +109,28 @@ def test_forms(name):
         assert len([e for e, _ in node.next_functions if e is not None]) == edges
         if edges == 1:
             assert len(node.next_functions) == 1
+
+
+SQUARE = torch.arange(16.0, dtype=torch.float64).view(4, 4).requires_grad_()
+IMAGE = torch.arange(16.0, dtype=torch.float64).view(1, 4, 2, 2).requires_grad_()
+#: Composites that are one node, whose derivative is the way back.
+WHOLE = {
+    "TraceBackward0": (torch.trace, SQUARE), "Rot90Backward0": (torch.rot90, SQUARE),
+    "PixelShuffleBackward0": (lambda x: torch.pixel_shuffle(x, 2), IMAGE),
+    "PixelUnshuffleBackward0": (lambda x: torch.pixel_unshuffle(x, 2), IMAGE),
+    "ChannelShuffleBackward0": (lambda x: torch.channel_shuffle(x, 2), IMAGE),
+    "TransposeBackward0_copy": (lambda x: torch.transpose_copy(x, 0, 1), SQUARE),
+    "DiagonalBackward0_copy": (torch.diagonal_copy, SQUARE),
+    "ViewBackward0_copy": (lambda x: torch.view_copy(x, (16,)), SQUARE),
+    "NarrowCopyBackward0": (lambda x: torch.narrow_copy(x, 0, 1, 2), SQUARE),
+    "UnbindBackward0_copy": (lambda x: torch.unbind_copy(x)[1], SQUARE),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_composites_that_are_one_node(name):
+    function, x = WHOLE[name]
+    node = function(x).grad_fn
+    assert node.name() == name and len(node.next_functions) == 1
+    assert torch.autograd.gradcheck(function, (x,))
+    assert torch.autograd.gradgradcheck(function, (x,))

@@ -44,3 +44,10 @@ def test_off_the_tape_pieces_count_by_themselves():
     assert (x._version, first._version, second._version) == (0, 0, 1)
     assert x.tolist() == [0.0, 0.0, 1.0, 1.0]
     assert [len(p) for p in torch.unsafe_chunk(torch.zeros(0), 2)] == [0, 0]
+
+
+def test_a_single_piece_is_still_a_list_of_pieces():
+    x = torch.ones(3, requires_grad=True)
+    piece, = torch.unsafe_split(x, 3)
+    piece.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0, 1.0]

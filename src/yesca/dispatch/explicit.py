@@ -32,6 +32,7 @@ def wanted(values: tuple[Any, ...]) -> bool:
 def run(record: Record, values: tuple[Any, ...], operators: Any, target: Any = None) -> Any:
     """Run the body off the tape, then put its results on it; or write them to `target`."""
     given, tensors, scalars = _bound(record, values)
+    several = False
     if target is not None:
         inplace.check_tape(target, True, True)
     set_grad(False)
@@ -39,8 +40,9 @@ def run(record: Record, values: tuple[Any, ...], operators: Any, target: Any = N
         made = record.composite(operators, *values)  # type: ignore[misc]
         if target is None:
             # New tensors: what was seen as a view of another, off the tape, is none of it on it.
+            several = isinstance(made, tuple)
             results = [registry.wrap(t._storage, t._spec, t._offset)
-                       for t in (made if isinstance(made, tuple) else (made,))]
+                       for t in (made if several else (made,))]
             plan = _plan(record, values, given, len(tensors), results)
         else:
             results = [target]
@@ -51,7 +53,7 @@ def run(record: Record, values: tuple[Any, ...], operators: Any, target: Any = N
     finally:
         set_grad(True)
     registry.record_node(plan, tensors, scalars, results, target)
-    return results[0] if len(results) == 1 else tuple(results)
+    return tuple(results) if several else results[0]
 
 
 def _plan(record: Record, values: tuple[Any, ...], given: tuple[Any, ...], operands: int,

@@ -227,9 +227,15 @@ def _channel_shuffle(ops: Any, self: Any, groups: int) -> Any:
 
 
 composite("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", _pixel_shuffle,
-          method=False, doc="Channels moved into space: (C r², H, W) as (C, H r, W r).")
+          method=False, backward={"self": lambda ops, grad, upscale_factor: ops.pixel_unshuffle(
+              grad, upscale_factor)},
+          doc="Channels moved into space: (C r², H, W) as (C, H r, W r).")
 composite("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", _pixel_unshuffle,
-          method=False, doc="Space moved into channels: (C, H r, W r) as (C r², H, W).")
+          method=False, backward={"self": lambda ops, grad, downscale_factor: ops.pixel_shuffle(
+              grad, downscale_factor) if grad.numel() else ops.clone(grad)},
+          doc="Space moved into channels: (C, H r, W r) as (C r², H, W).")
 for _name in ("channel_shuffle", "native_channel_shuffle"):
     composite(f"{_name}(Tensor self, int groups) -> Tensor", _channel_shuffle, method=False,
+              backward={"self": lambda ops, grad, groups: ops.channel_shuffle(
+                  grad, grad.shape[1] // groups) if grad.numel() else ops.clone(grad)},
               doc="The channels of all groups interleaved.")

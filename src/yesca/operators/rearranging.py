@@ -117,6 +117,7 @@ def _rot90(ops: Any, self: Any, k: int, dims: Any) -> Any:
 
 
 composite("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", _rot90,
+          backward={"self": lambda ops, grad, k, dims: ops.rot90(grad, -k, dims)},
           doc="Turned by k right angles in the plane of two dimensions.")
 
 
@@ -292,6 +293,8 @@ def _trace(ops: Any, self: Any) -> Any:
 
 
 composite("trace(Tensor self) -> Tensor", _trace, autocast="float32",
+          backward={"self": lambda ops, grad, self_spec: ops.mul(grad, ops.eye(
+              *self_spec.shape, dtype=self_spec.dtype, device=self_spec.device))},
           doc="The sum of the diagonal of a matrix.")
 
 

@@ -36,11 +36,22 @@ def _two_dimensions(make: Any) -> list[Any]:
     return [(make(3, 4),), (make(3),)]
 
 
+def _node(name: str) -> dict[str, Any]:
+    """A node of its own with the view's formulas, where that is a record with formulas."""
+    formulas = RECORDS[name].backward
+    if not isinstance(formulas, dict):
+        return {}
+    shown = "".join(part.capitalize() for part in name.split("_"))
+    made = "NarrowCopyBackward0" if name == "narrow" else f"{shown}Backward0_copy"
+    return {"backward": formulas, "node_name": made}
+
+
 for _name in _NAMES:
     _, _, _rest = RECORDS[_name].text.partition("(")
     composite(f"{_name}_copy({_rest.replace('...', '')}", _copied(_name), method=_name == "narrow",
               out="[]" not in _rest.rpartition("->")[2],
-              samples=_two_dimensions if _name == "t" else None, doc=f"{_name} as a copy.")
+              samples=_two_dimensions if _name == "t" else None, doc=f"{_name} as a copy.",
+              **_node(_name))
 composite("as_strided_copy(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> "
           "Tensor", lambda ops, self, *rest: ops.clone(
               ops.as_strided(self, *rest), memory_format=ops.contiguous_format),
