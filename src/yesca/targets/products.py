@@ -354,7 +354,7 @@ def _tile_stage(p: _Product, target: ProductTarget, kernel: str, tile: tuple[int
         most = (min(full.room_bytes // panel, full.packed_panels), full.packing_panels)
     elif p.roles[0] == "scratch":
         most = (full.packed_panels, full.packed_panels)
-    work = _work(p, once=False)
+    work = _work(p, once=kernel == "row")
     blocks = _blocks(p, tile, work, most, packs)
     return _compute_stage(p, kernel, TILE_WORDS, values, blocks, work)
 
