@@ -270,21 +270,27 @@ def test_plan_counts_and_depends_on_sizes_alone():
     assert plan.stages[-1].words[scalars["alpha"]] == 0x3F800000
 
 
+WIDE, NARROW = "+avx512f,+avx512vl,+avx512bw,+avx512dq,+fma", "+avx2,+fma"
+
+
+@pytest.mark.parametrize("features", [WIDE, NARROW])
 @pytest.mark.parametrize("m,n,k,packed", [
     (256, 784, 64, 0),  # a gradient of weights: units pack A, B is read where it lies
-    (256, 784, 512, (256 + 784) * 512),  # B's rows are far apart and few units are high: both once
+    # B's rows are far apart and few units are high: both are packed once, or B by units
+    (256, 784, 512, {WIDE: (256 + 784) * 512, NARROW: 256 * 512}),
     (1024, 256, 1600, 256 * 1600),  # B is packed, A's columns, which are far apart, by units
     (1024, 64, 1600, 64 * 1600),  # too narrow for packing A to pay
     (2048, 784, 1024, 784 * 1024),  # B is packed, A by units
 ])  # fmt: skip
-def test_packed_operands_take_no_more_memory_than_they_need(m, n, k, packed):
+def test_packed_operands_take_no_more_memory_than_they_need(m, n, k, packed, features):
+    packed = packed[features] if isinstance(packed, dict) else packed
     plan = plan_product("float32", 1, m, n, k, (0, 4, 4 * m), (0, 4 * n, 4), (0, 4 * n),
-                        target=product_target(TRIPLE, HOST))  # fmt: skip
+                        target=product_target("x86_64-unknown-linux-gnu", features))  # fmt: skip
     assert 4 * packed <= plan.scratch_bytes <= 4 * packed * 1.1
 
 
 @pytest.mark.parametrize("dtype,size,high", [("float32", 4, 120), ("float64", 8, 60)])
-@pytest.mark.parametrize("features", ["+avx2,+fma", "+avx512f,+avx512vl,+avx512bw,+avx512dq,+fma"])
+@pytest.mark.parametrize("features", [WIDE, NARROW])
 def test_units_that_pack_are_high_as_each_reads_all_of_b(features, dtype, size, high):
     target = product_target("x86_64-unknown-linux-gnu", features)
     n = 4096
@@ -295,6 +301,23 @@ def test_units_that_pack_are_high_as_each_reads_all_of_b(features, dtype, size, 
     assert words["a_packs"] and words["block_rows"] >= high
     panels = words["block_rows"] // target.tile(dtype)[0]
     assert panels * words["a_panel"] <= target.blocking.room_bytes
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+@pytest.mark.parametrize("m,n,k", [(64, 256, 784), (200, 200, 64), (264, 100, 600), (130, 9, 575)])
+def test_few_rows_are_one_launch_in_which_units_pack_b(m, n, k, layout):
+    generator = np.random.default_rng(7)
+    a = array(generator, 2, m, k, "rows", "float32")
+    b = array(generator, 2, k, n, layout, "float32")
+    room = np.full((2, m, n + 3), 7, np.float32)
+    c = room[:, :, :n]
+    target = product_target(TRIPLE, HOST)
+    plan = product(a, b, c)
+    np.testing.assert_allclose(c, expected(a, b, None, 1, 0, "none"), rtol=0, atol=5e-4)
+    assert (room[:, :, n:] == 7).all()
+    if target.blocking.upright_panels and (layout == "columns" or n % 16):
+        words = dict(zip(TILE_WORDS, plan.stages[0].words, strict=True))
+        assert len(plan.stages) == 1 and words["b_packs"] and not plan.scratch_bytes
 
 
 @pytest.mark.parametrize("m,n", [(1600, 256), (256, 1024), (700, 700)])

@@ -8,26 +8,27 @@ dots   one row or one column, the matrix read along K: dot products
 row    few rows: B read where it lies, in long pieces
 dot    few rows or few columns, both operands lying along K: small tiles of dot products
 tile   everything else: micro-tiles in registers, after "pack" where reading in place does not pay;
-       A of the compute dtype is packed by the units themselves, a few panels at a time
+       of the compute dtype, A is packed by the units themselves, a few panels at a time, or B,
+       panel by panel, where the rows are so few that each unit has all or half of them
 """
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass, replace
 
 from .products_dot import DOT_WORDS, dot_kernel
 from .products_micro import TILE_WORDS, tile_kernel
 from .products_pack import PACK_WORDS, pack_kernel
-from .products_text import ITEM_BYTES, ProductTarget, compute_dtype, declarations, product_target
+from .products_sizes import Packed, Product, ahead, block_inner, panel_bytes, word_of
+from .products_text import ProductTarget, compute_dtype, declarations, product_target
 
 __all__ = ["ProductPlan", "Stage", "plan_product", "product_kernel", "product_target"]
 
 CHUNK_FLOPS = 1 << 20  # about 8 µs of one core: smaller pieces are not worth another thread
 CHUNK_BYTES = 1 << 17
-BLOCK_INNER = 384  # steps of K between two visits to C: panels of A and B stay in L1 and L2
 BLOCK_PANELS = 8  # panels of A, and of B, in a full unit that reads A where it lies: few lines
 NEAR_BYTES = 1 << 19  # a B that stays in L2 while other things pass by
+UPRIGHT_BYTES = 7 << 16  # an A that stays in L2 while a panel of B after the other is packed in L1
 FEW_UNITS = 8  # so few that not all threads have something to do
 FEWEST_UNITS = 20  # smaller blocks make more: the last ones, when some threads have ended, are few
 PACK_A_FROM = 512  # columns of C beyond which a packed A is read often enough,
@@ -42,7 +43,6 @@ SMALL_PRODUCT = 1 << 12  # multiplications up to which launches cost more than a
 TURN_ELEMENTS = 1 << 16  # elements of B that may be transposed by one thread
 PACK_INNER = 256  # steps of K in one unit of packing,
 PACK_ROWS = 32  # ... where rows are copied: all panels take their part of these before the next
-ALIGN = 64
 
 
 @dataclass(frozen=True)
@@ -73,33 +73,6 @@ class ProductPlan:
     flops: int
     bytes_read: int
     bytes_written: int
-
-
-@dataclass(frozen=True)
-class _Product:
-    """Sizes and byte strides of one product, and where its operands come from."""
-
-    dtype: str
-    batch: int
-    m: int
-    n: int
-    k: int
-    a: tuple[int, int, int]  # batch, row, inner
-    b: tuple[int, int, int]  # batch, inner, column
-    c: tuple[int, int]  # batch, row
-    d: tuple[int, int] | None  # batch, row
-    alpha: float
-    beta: float
-    floor: float
-    roles: tuple[str, str] = ("a", "b")
-
-    @property
-    def size(self) -> int:
-        return ITEM_BYTES[self.dtype]
-
-    @property
-    def goal(self) -> int:
-        return ITEM_BYTES[compute_dtype(self.dtype)]
 
 
 def product_kernel(kind: str, dtype: str, target: ProductTarget, name: str) -> str:
@@ -169,7 +142,7 @@ def plan_product(
     floor = {"none": float("-inf"), "relu": 0.0}[activation]
     if beta == 0:
         initial_strides = None
-    product = _Product(
+    product = Product(
         dtype, batch, m, n, k, tuple(a_strides), tuple(b_strides), tuple(c_strides),
         initial_strides, alpha, beta, floor,
     )  # fmt: skip
@@ -181,7 +154,7 @@ def plan_product(
     return ProductPlan(stages, scratch, flops, read, written)
 
 
-def _simplify(p: _Product) -> _Product:
+def _simplify(p: Product) -> Product:
     """Give sizes of 1 the strides that suit, and make rows of batches where the layout allows."""
     rows = p.m
     together = p.batch > 1 and p.b[0] == 0 and p.c[0] == rows * p.c[1] and p.a[0] == rows * p.a[1]
@@ -198,7 +171,7 @@ def _simplify(p: _Product) -> _Product:
     return replace(p, a=a, b=b)
 
 
-def _choose(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
+def _choose(p: Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
     """Pick the kernels."""
     plain = p.size == p.goal
     if p.n == 1 and p.a[2] == p.size and (plain or p.b[1] == p.size):
@@ -216,7 +189,7 @@ def _choose(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]
     return _tiled(p, target)
 
 
-def _dot_pays(p: _Product, target: ProductTarget) -> bool:
+def _dot_pays(p: Product, target: ProductTarget) -> bool:
     """Whether dot products cost less than packing B and computing full micro-tiles.
 
     Both reach the same speed on long K, but a dot product adds its lanes at the end.
@@ -230,23 +203,23 @@ def _dot_pays(p: _Product, target: ProductTarget) -> bool:
     return plain and few_columns and p.m >= 128 and p.k * p.n <= TURN_ELEMENTS
 
 
-def _dot(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
+def _dot(p: Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
     """Dot products; the few columns of a B that lies by rows are laid side by side first."""
     tile = target.dot_tile(p.dtype)
     if p.b[1] == p.size:
         return (_dot_stage(p, "dot", tile),), 0
-    packed = _Packed(p.n, p.k, 1, 1, p.goal)
+    packed = Packed(p.n, p.k, 1, 1, p.goal)
     pack = _pack_stage(p, None, (packed, p.roles[1], p.k, 0, p.b[1], p.b[2], 0))
     p = replace(p, b=(0, p.goal, p.k * p.goal), roles=(p.roles[0], "scratch"))
     return (pack, _dot_stage(p, "dot", tile)), packed.total
 
 
-def _upright(p: _Product) -> bool:
+def _upright(p: Product) -> bool:
     """A single column of C (and of D) that lies as a row would."""
     return p.c[1] == p.goal and (p.d is None or p.d[1] == p.goal)
 
 
-def _turned(p: _Product) -> _Product:
+def _turned(p: Product) -> Product:
     """The same product as its transpose; only for a single row or column."""
     a = (p.b[0], p.b[2], p.b[1])
     b = (p.a[0], p.a[2], p.a[1])
@@ -254,26 +227,19 @@ def _turned(p: _Product) -> _Product:
     return replace(p, m=p.n, n=p.m, a=a, b=b, c=c, d=d, roles=p.roles[::-1])
 
 
-def _bits(p: _Product, value: float) -> int:
-    """The parameter word of a float of the compute dtype."""
-    if p.goal == 8:
-        return struct.unpack("<q", struct.pack("<d", value))[0]
-    return struct.unpack("<q", struct.pack("<f", value) + bytes(4))[0]
-
-
-def _work(p: _Product, once: bool) -> int:
+def _work(p: Product, once: bool) -> int:
     """What an element of C costs, in operations; reading counts where operands are read `once`."""
     read = p.size * p.k * (p.m + p.n) // (p.m * p.n) if once else 0
     return max(2 * max(p.k, 8), read * (CHUNK_FLOPS // CHUNK_BYTES))
 
 
-def _blocks(p: _Product, tile: tuple[int, int], work: int,
-            most: tuple[int, int] = (BLOCK_PANELS, BLOCK_PANELS), packs: bool = False
+def _blocks(p: Product, tile: tuple[int, int], work: int,
+            most: tuple[int, int] = (BLOCK_PANELS, BLOCK_PANELS), packs: str = ""
             ) -> dict[str, int]:
     """Cut C into units: full blocks, or smaller ones while they are few and worthwhile.
 
     work: what an element costs. A full block has `most` panels of A and of B. Units that pack A
-    are rather low than narrow.
+    are rather low than narrow, those that pack B rather narrow than low.
     """
     panels = [-(-p.m // tile[0]), -(-p.n // tile[1])]
     block = [min(pair) for pair in zip(panels, most)]
@@ -286,7 +252,9 @@ def _blocks(p: _Product, tile: tuple[int, int], work: int,
     while units() < FEWEST_UNITS and block != [1, 1] and p.k > SMALL_INNER:
         if work * block[0] * block[1] * tile[0] * tile[1] < 2 * CHUNK_FLOPS:
             break
-        wider = int(block[0] <= 2 if packs else block[1] > 1 and block[1] * 2 >= block[0])
+        wider = int(block[1] > 1 and block[1] * 2 >= block[0])
+        if packs:
+            wider = int(block[1] > 1 if packs == "b" else block[0] <= 2)
         block[wider] = -(-block[wider] // 2)
     counts = [-(-panel // part) for panel, part in zip(panels, block)]
     block = [-(-panel // count) for panel, count in zip(panels, counts)]  # even blocks
@@ -299,14 +267,14 @@ def _blocks(p: _Product, tile: tuple[int, int], work: int,
 
 
 def _compute_stage(
-    p: _Product, kernel: str, names: tuple, values: dict, blocks: dict, work: int
+    p: Product, kernel: str, names: tuple, values: dict, blocks: dict, work: int
 ) -> Stage:
     """A stage whose units are blocks of C; work: what an element costs."""
     d = p.d or (0, 0)
     values = {
         "c": 0, "d": 0, "a": 0, "b": 0, "rows": p.m, "columns": p.n, "inner": p.k,
         "c_batch": p.c[0], "c_row": p.c[1], "d_batch": d[0], "d_row": d[1],
-        "alpha": _bits(p, p.alpha), "beta": _bits(p, p.beta), "floor": _bits(p, p.floor),
+        "alpha": word_of(p, p.alpha), "beta": word_of(p, p.beta), "floor": word_of(p, p.floor),
         **blocks, **values,
     }  # fmt: skip
     pointers = [(0, "c"), (2, p.roles[0]), (3, p.roles[1])] + [(1, "initial")] * (p.d is not None)
@@ -319,17 +287,17 @@ def _compute_stage(
     return Stage(kernel, dtype, units, grain, words, tuple(pointers), scalars)
 
 
-def _dots(p: _Product) -> tuple[tuple[Stage, ...], int]:
+def _dots(p: Product) -> tuple[tuple[Stage, ...], int]:
     """A matrix with K side by side times one column, packed first if its elements lie apart."""
     if p.b[1] == p.size:
         return (_dot_stage(p, "dots", (4, 1)),), 0
-    packed = _Packed(p.k, 1, p.batch if p.b[0] else 1, 1, p.goal)
+    packed = Packed(p.k, 1, p.batch if p.b[0] else 1, 1, p.goal)
     pack = _pack_stage(p, None, (packed, p.roles[1], p.n, p.b[0], p.b[2], p.b[1], 0))
     p = replace(p, b=(packed.batch_stride, p.size, p.size), roles=(p.roles[0], "scratch"))
     return (pack, _dot_stage(p, "dots", (4, 1))), packed.total
 
 
-def _dot_stage(p: _Product, kernel: str, tile: tuple[int, int]) -> Stage:
+def _dot_stage(p: Product, kernel: str, tile: tuple[int, int]) -> Stage:
     """The stage of a dot kernel."""
     values = {"a_row": p.a[1], "a_batch": p.a[0], "b_column": p.b[2], "b_batch": p.b[0]}
     step = (tile[0] * 4, tile[1] * 4) if tile[1] > 1 else (tile[0] * 8, 1)
@@ -337,20 +305,26 @@ def _dot_stage(p: _Product, kernel: str, tile: tuple[int, int]) -> Stage:
     return _compute_stage(p, kernel, DOT_WORDS, values, _blocks(p, step, work), work)
 
 
-def _tile_stage(p: _Product, target: ProductTarget, kernel: str, tile: tuple[int, int], a: tuple,
-                b: tuple, packs: bool = False) -> Stage:
-    """The stage of a tile kernel over plain operands; units may pack A."""
-    inner = max(1, p.k) if kernel == "row" else _block_inner(p.k)
+def _tile_stage(p: Product, target: ProductTarget, kernel: str, tile: tuple[int, int], a: tuple,
+                b: tuple, packs: str = "") -> Stage:
+    """The stage of a tile kernel over plain operands; units may pack "a" or "b"."""
+    inner = max(1, p.k) if kernel == "row" else block_inner(p.k)
     values = {
         "a_batch": a[0], "a_row": a[1], "a_inner": a[2], "a_panel": tile[0] * a[1],
         "b_batch": b[0], "b_inner": b[1], "b_panel": tile[1] * b[2],
-        "a_ahead": _ahead(a[2]), "b_ahead": _ahead(b[1]),
-        "block_inner": inner, "a_packs": int(packs), "a_lane": a[1], "a_step": a[2],
+        "a_ahead": ahead(a[2]), "b_ahead": ahead(b[1]),
+        "block_inner": inner, "a_packs": int(packs == "a"), "a_lane": a[1], "a_step": a[2],
+        "b_packs": int(packs == "b"), "b_lane": b[2], "b_step": b[1],
     }  # fmt: skip
     full, most = target.blocking, (BLOCK_PANELS, BLOCK_PANELS)
-    if packs:
-        panel, step = _panel_bytes(p, tile), tile[0] * p.goal
-        values |= {"a_row": p.goal, "a_inner": step, "a_panel": panel, "a_ahead": _ahead(step)}
+    if packs == "b":
+        step = tile[1] * p.goal
+        values |= {"b_inner": step, "b_panel": 0, "b_ahead": ahead(step)}
+        high = min(full.upright_panels, UPRIGHT_BYTES // panel_bytes(p, tile))
+        most = (high, BLOCK_PANELS)
+    elif packs == "a":
+        panel, step = panel_bytes(p, tile), tile[0] * p.goal
+        values |= {"a_row": p.goal, "a_inner": step, "a_panel": panel, "a_ahead": ahead(step)}
         most = (min(full.room_bytes // panel, full.packed_panels), full.packing_panels)
     elif p.roles[0] == "scratch":
         most = (full.packed_panels, full.packed_panels)
@@ -359,12 +333,7 @@ def _tile_stage(p: _Product, target: ProductTarget, kernel: str, tile: tuple[int
     return _compute_stage(p, kernel, TILE_WORDS, values, blocks, work)
 
 
-def _panel_bytes(p: _Product, tile: tuple[int, int]) -> int:
-    """The bytes of a panel of A, as far as a block of K goes."""
-    return _Packed(min(_block_inner(p.k), p.k), tile[0], 1, 1, p.goal).panel_stride
-
-
-def _units_pack(p: _Product, target: ProductTarget, tile: tuple[int, int]) -> bool:
+def _units_pack(p: Product, target: ProductTarget, tile: tuple[int, int]) -> bool:
     """Whether units may pack A for themselves: it must not cost much to do it for each.
 
     Low units read B often, so it has to be near; high ones must be enough without cutting the
@@ -372,47 +341,11 @@ def _units_pack(p: _Product, target: ProductTarget, tile: tuple[int, int]) -> bo
     """
     if p.k * p.n * p.size <= NEAR_BYTES:
         return p.k > 0
-    high = min(target.blocking.room_bytes // _panel_bytes(p, tile), BLOCK_PANELS) * tile[0]
+    high = min(target.blocking.room_bytes // panel_bytes(p, tile), BLOCK_PANELS) * tile[0]
     return p.batch * -(-p.m // high) >= FEW_UNITS
 
 
-def _ahead(stride: int) -> int:
-    """Bytes to prefetch ahead of a step: steps far apart share cache sets, so fewer of them."""
-    return stride * (16 if stride <= 256 else 4)
-
-
-def _block_inner(k: int) -> int:
-    """Equal blocks of K near the best size, in sixteens."""
-    count = max(1, (k + BLOCK_INNER // 2) // BLOCK_INNER)
-    block = (k + count - 1) // count
-    return max(16, (block + 15) // 16 * 16)
-
-
-@dataclass(frozen=True)
-class _Packed:
-    """The layout of a packed operand: panels of `width` lanes, each of `inner` steps."""
-
-    inner: int
-    width: int
-    batches: int
-    panels: int
-    size: int
-
-    @property
-    def panel_stride(self) -> int:
-        """Bytes from panel to panel: one line more than full, to spread over cache sets."""
-        return -(-self.inner * self.width * self.size // ALIGN) * ALIGN + ALIGN
-
-    @property
-    def batch_stride(self) -> int:
-        return self.panels * self.panel_stride if self.batches > 1 else 0
-
-    @property
-    def total(self) -> int:
-        return self.batches * self.panels * self.panel_stride
-
-
-def _pack_stage(p: _Product, *operands: tuple | None) -> Stage:
+def _pack_stage(p: Product, *operands: tuple | None) -> Stage:
     """The stage that packs A, B or both.
 
     An operand is (layout, role, lanes, batch stride, lane stride, inner stride, scratch offset).
@@ -442,7 +375,7 @@ def _pack_stage(p: _Product, *operands: tuple | None) -> Stage:
     return Stage("pack", p.dtype, units, grain, tuple(words), tuple(pointers))
 
 
-def _pack_from(p: _Product, step: int, across: int, plain: int, upright: int) -> int:
+def _pack_from(p: Product, step: int, across: int, plain: int, upright: int) -> int:
     """How often an operand must be read for packing to pay, by the strides of its panels.
 
     step, across: the strides along K and along the panel.
@@ -452,11 +385,12 @@ def _pack_from(p: _Product, step: int, across: int, plain: int, upright: int) ->
     return PACK_FAR_FROM if abs(step) >= FAR_BYTES and p.k >= FAR_STEPS else upright
 
 
-def _tiled(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
+def _tiled(p: Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
     """Micro-tiles; A or B are packed where it pays, or where they cannot be read in place.
 
     Packed in scratch memory they are whole. Units that pack A for themselves do it once for each
-    of their columns' blocks, but next to their core, and without waiting for others.
+    of their columns' blocks, units that pack B once for each of their rows' blocks, but next to
+    their core, and without waiting for others.
     """
     rows, columns = tile = target.tile(p.dtype)
     a, b, (a_role, b_role), scratch = p.a, p.b, p.roles, 0
@@ -465,16 +399,21 @@ def _tiled(p: _Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
     packs: list[tuple | None] = [None, None]
     changes: dict[str, int] = {}
     often = half or p.n > _pack_from(p, a[2], a[1], PACK_A_FROM, PACK_UPRIGHT_FROM)
-    by_units = often and not half and _units_pack(p, target, tile)
-    if often and not by_units:
-        packed = _Packed(p.k, rows, p.batch if a[0] else 1, -(-p.m // rows), p.goal)
+    beyond = _pack_from(p, b[1], b[2], PACK_B_FROM, PACK_B_FROM)
+    b_often = half or b[2] != p.size or not even or p.m > beyond
+    by_units = ""
+    if b_often and not half and 0 < p.m <= rows * target.blocking.upright_panels:
+        by_units = "b"
+    elif often and not half and _units_pack(p, target, tile):
+        by_units = "a"
+    if often and by_units != "a":
+        packed = Packed(p.k, rows, p.batch if a[0] else 1, -(-p.m // rows), p.goal)
         packs[0] = (packed, a_role, p.m, *a, scratch)
         changes |= {"a": scratch, "a_panel": packed.panel_stride}
         a, a_role = (packed.batch_stride, p.goal, rows * p.goal), "scratch"
         scratch += packed.total
-    beyond = _pack_from(p, b[1], b[2], PACK_B_FROM, PACK_B_FROM)
-    if half or b[2] != p.size or not even or p.m > beyond:
-        packed = _Packed(p.k, columns, p.batch if b[0] else 1, -(-p.n // columns), p.goal)
+    if b_often and by_units != "b":
+        packed = Packed(p.k, columns, p.batch if b[0] else 1, -(-p.n // columns), p.goal)
         packs[1] = (packed, b_role, p.n, b[0], b[2], b[1], scratch)
         changes |= {"b": scratch, "b_panel": packed.panel_stride}
         b, b_role = (packed.batch_stride, columns * p.goal, p.goal), "scratch"

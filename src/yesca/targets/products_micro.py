@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .products_pack import fill_panel, panel_functions
+from .products_sizes import MOST_INNER
 from .products_text import Code, ProductTarget, Vectors
 
 STEPS = 4  # of K in a round of a full micro-kernel
@@ -20,7 +21,7 @@ STEPS = 4  # of K in a round of a full micro-kernel
 # The parameter words of the tile kernel, in order. Strides are bytes. "panel" strides lead from one
 # panel (a micro-tile's rows of A, or columns of B) to the next, "ahead" is how far to prefetch.
 # If a_packs is not 0, units pack A, whose own strides are a_lane and a_step; a_row, a_inner and
-# a_panel are those in the room.
+# a_panel are those in the room. Likewise b_packs, where the machine's blocking provides for it.
 TILE_WORDS = (
     "c", "d", "a", "b",  # pointers; d is null where nothing is added
     "rows", "columns", "inner",
@@ -29,7 +30,7 @@ TILE_WORDS = (
     "b_inner", "b_panel", "b_batch", "a_ahead", "b_ahead",
     "alpha", "beta", "floor",  # in the compute dtype; floor is -inf, or 0 for relu
     "block_rows", "block_columns", "block_inner", "row_blocks", "column_blocks",
-    "a_packs", "a_lane", "a_step",
+    "a_packs", "a_lane", "a_step", "b_packs", "b_lane", "b_step",
 )  # fmt: skip
 TILE = {name: place for place, name in enumerate(TILE_WORDS)}
 
@@ -227,6 +228,10 @@ def tile_kernel(name: str, target: ProductTarget, dtype: str, tile: tuple[int, i
         words[word] = code.word("%words", TILE[word], scalar)
     words["room"] = code.value(f"alloca [{target.blocking.room_bytes} x i8], align 64")
     words["packs"] = code.value(f"icmp ne i64 {words['a_packs']}, 0")
+    if target.blocking.upright_panels:
+        room = MOST_INNER * shape.columns * shape.arithmetic().size
+        words["panel"] = code.value(f"alloca [{room} x i8], align 64")
+        words["packs_b"] = code.value(f"icmp ne i64 {words['b_packs']}, 0")
     words["micro"] = f"@{name}_{shape.rows}"
     for way in shape.ways:
         stride = words["a_row" if way == "across" else "a_inner"]
@@ -285,6 +290,10 @@ def _block(code: Code, tile: Tile, words: dict, place: dict, inner: str) -> None
         panel = code.value(f"udiv i64 {column.index}, {columns}")
         b = code.at(b_base, code.mul(panel, words["b_panel"]))
         wide = code.smaller(code.sub(words["columns"], column.index), str(columns))
+        if tile.target.blocking.upright_panels:
+            with code.when(words["packs_b"]):
+                _pack_columns(code, tile, words, place, (inner, column.index), count, wide)
+            b = code.value(f"select i1 {words['packs_b']}, ptr {words['panel']}, ptr {b}")
         across = code.mul(column.index, size)
         with code.loop(place["row"], place["row_end"], str(rows)) as row:
             panel = code.value(f"udiv i64 {code.sub(row.index, place['row'])}, {rows}")
@@ -308,6 +317,16 @@ def _pack_rows(code: Code, tile: Tile, words: dict, place: dict, inner: str, cou
         lanes = code.smaller(code.sub(place["row_end"], row.index), str(rows))
         strides = (words["a_lane"], words["a_step"])
         fill_panel(code, tile.name, goal, pitch, source, strides, count, lanes)
+
+
+def _pack_columns(code: Code, tile: Tile, words: dict, place: dict, start: tuple[str, str],
+                  count: str, wide: str) -> None:
+    """Emit the packing of a panel of B, for one block of K: it stays in L1 for all of the rows."""
+    source = code.at(place["b"], code.mul(start[0], words["b_step"]))
+    source = code.at(source, code.mul(start[1], words["b_lane"]))
+    pitch = str(tile.columns * tile.arithmetic().size)
+    strides = (words["b_lane"], words["b_step"])
+    fill_panel(code, tile.name, words["panel"], pitch, source, strides, count, wide)
 
 
 def _heights(code: Code, tile: Tile, a_row: str, call: tuple, high: str, full_micro: str) -> None:

@@ -27,7 +27,8 @@ class Blocking:
 
     packed_panels: int  # of A, in a full unit: L2 holds them while all of the unit's B passes by
     packing_panels: int  # of B, in a full unit that packs A: so often is its packing used
-    room_bytes: int  # for the panels that a unit packs, on the stack of whatever thread runs it
+    room_bytes: int  # for A's panels that a unit packs, on the stack of whatever thread runs it
+    upright_panels: int  # of A, in a unit that packs B, each panel when its turn comes
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,8 @@ class ProductTarget:
     def blocking(self) -> Blocking:
         """How products are cut: low micro-tiles need more panels for as high a unit."""
         if self.vector_registers >= 32:
-            return Blocking(8, 32, 1 << 17)
-        return Blocking(22, 64, 3 << 16)
+            return Blocking(8, 32, 1 << 17, 0)
+        return Blocking(22, 64, 3 << 16, 44)
 
     def dot_tile(self, dtype: str) -> tuple[int, int]:
         """Rows and columns of the tile of dot products whose sums the registers hold."""
