@@ -9,8 +9,10 @@ import yesca as torch
 from yesca import nn
 from yesca.dispatch.state import STATE
 from yesca.graph import recorder
+from yesca.graph.trie import LEAD
 from yesca.nn import functional
 from yesca.runtime import layout
+from yesca.runtime.recording import ROUSES
 
 VOCABULARY = 11
 
@@ -307,3 +309,25 @@ def test_errors_that_only_the_program_finds(monkeypatch):
         assert STATE.recorder is None and not recorder.current().tape.storages
     places[1] = 2
     assert compiled().tolist() == [[0.0, 0.0]] * 2
+
+
+def test_workers_are_roused_shortly_before_a_program_for_several_threads():
+    def chain(x, count):
+        for _ in range(count):
+            x = x.exp().log()
+        return x
+
+    compiled = torch.compile(chain)
+
+    def marked(elements, count):
+        compiled(torch.ones(elements), count)
+        trie = recorder.current().trie
+        end = next(n for n in trie.nodes.values() if n.latest is not None and not n.children)
+        return end.latest.slow, [k for k, n in enumerate((trie.root, *end.path()))
+                                 if n.block[ROUSES]]
+
+    assert marked(8, 10) == (False, [])
+    torch.compiler.reset()
+    assert marked(1 << 20, 10) == (True, [20 - LEAD])
+    torch.compiler.reset()
+    assert marked(1 << 20, 2) == (True, [0])

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from yesca.runtime import threads, units
-from yesca.runtime.native.pool import dispatch
+from yesca.runtime.native.pool import dispatch, rouse
 from yesca.targets.native import (
     Unit, address_of, atomic_add_i64, i64, load_i32, load_i64, load_ptr, ptr, store_i32, void,
 )  # fmt: skip
@@ -114,6 +114,27 @@ def test_many_jobs_from_many_python_threads():
     for thread in running:
         thread.join()
     assert not failures
+
+
+def test_roused_workers_disturb_no_job():
+    """They are woken for work that is to come, while another thread has some done."""
+    threads.set_num_threads(2)
+    wake, over = units.callable_of(rouse), threading.Event()
+
+    def disturb():
+        while not over.is_set():
+            wake()
+
+    other = threading.Thread(target=disturb)
+    other.start()
+    try:
+        for total in [7, 1000, 64] * 300:
+            job = Job(total, 3)
+            job.run()
+            job.check()
+    finally:
+        over.set()
+        other.join()
 
 
 def test_nested_jobs_run_inline():

@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..runtime.plan import NUMBER, Plan
-from ..runtime.recording import CHILD, FRAME, KEY
+from ..runtime.recording import CHILD, FRAME, KEY, ROUSES
 from . import breaks, reports, stored
 from .program import Entry, Operand, Program
 
 #: Of one function; then its trie starts anew.
 MOST_NODES, MOST_PROGRAMS = 1 << 15, 1 << 10
+#: How many recorded calls before a program for several threads these are woken: as long as that
+#: takes, and less than they watch for work.
+LEAD = 8
 
 
 class Node:
@@ -39,7 +42,7 @@ class Node:
         self.numbers = numbers  # storages seen up to here
         self.values = values  # run-time values up to here
         words = memoryview(key).cast("q").tolist()
-        self.block = (ctypes.c_int64 * (KEY + len(words)))(0, 0, len(words), *words)
+        self.block = (ctypes.c_int64 * (KEY + len(words)))(0, 0, 0, len(words), *words)
         self.address = ctypes.addressof(self.block)
         self.programs: dict[tuple[int, ...], Program] = {}
         self.latest: Program | None = None  # the one that ran last: the likeliest to run next
@@ -53,6 +56,11 @@ class Node:
         """Note which program runs here."""
         self.latest = program
         self.block[FRAME] = program.frame_address
+        if program.slow:
+            early = self
+            for _ in range(LEAD):
+                early = early.parent or early
+            early.block[ROUSES] = 1
 
     def path(self) -> list[Node]:
         """The nodes from the first call to this one."""

@@ -12,8 +12,9 @@ NODE, VALUES, STORAGES, COUNT, USED, CALLS, PENDING_BYTES, BRANCH, CHECKED, WATC
 HEADER_WORDS = 16
 
 #: A node of the trie, as native code reads it: the likeliest child; the frame of the program that
-#: ran last (0: none did); how many words its own key has, and these.
-CHILD, FRAME, LENGTH, KEY = range(4)
+#: ran last (0: none did); whether a program for several threads is near; how many words its own key
+#: has, and these.
+CHILD, FRAME, ROUSES, LENGTH, KEY = range(5)
 
 #: What running a recording gives: it is empty; it ran; other results are held than those the
 #: program was made for, so that nothing ran; it ran, and launches reported errors.

@@ -9,13 +9,14 @@ from ...targets.native import (
     store_obj, store_ptr, unlikely, void,
 )  # fmt: skip
 from ..recording import (
-    COUNT, FRAME, NODE, NOTHING, OTHERS_LIVE, PENDING_BYTES, RAN, STORAGES, WATCHED,
+    COUNT, FRAME, NODE, NOTHING, OTHERS_LIVE, PENDING_BYTES, RAN, ROUSES, STORAGES, WATCHED,
 )  # fmt: skip
 from . import fastkey as k
 from .capture import TAPE, gc_disable, gc_enable
 from .fastcall import FLAGS, RECORDING, unhindered
 from .finish import run_frame
 from .objects import as_integer, incref, long_from, wrong_count
+from .pool import rouse
 
 unit = Unit("bracket")
 
@@ -42,6 +43,8 @@ def python_begin(module: obj, arguments: ptr, count: i64) -> obj:
     if unlikely(load_i64(failed) != 0):
         return None
     store_i64(tape, NODE * 8, root)
+    if load_i64(ptr(root), ROUSES * 8) != 0:
+        rouse()
     if not unhindered():
         return truth(False)
     store_ptr(k.state, TAPE, tape)

@@ -15,12 +15,13 @@ from ...targets.native import (
 from .. import layout
 from ..recording import (
     BRANCH, CALLS, CHECKED, CHILD, COUNT, KEY, LENGTH, MOST_BYTES, MOST_CALLS, MOST_VALUES, NODE,
-    NUMBER_MASK, PENDING_BYTES, STORAGES, USED, VALUES, VALUE_SHIFT,
+    NUMBER_MASK, PENDING_BYTES, ROUSES, STORAGES, USED, VALUES, VALUE_SHIFT,
 )  # fmt: skip
 from . import fastkey as k
 from . import fastobjects as things
 from . import fastrun as run
 from .objects import decref, incref, long_as, long_from, type_of
+from .pool import rouse
 
 unit = Unit("capture")
 
@@ -118,6 +119,8 @@ def advance(tape: ptr, key: ptr, count: i64) -> bool_:
                 break
         if same:
             store_ptr(tape, NODE * 8, child)
+            if load_i64(child, ROUSES * 8) != 0:
+                rouse()
             return True
     made = call_words(load_obj(tape, BRANCH * 8), "LL", i64(key), count * 8)
     if made is None:

@@ -292,6 +292,20 @@ def dispatch(function: ptr, arguments: ptr, total: i64, grain: i64) -> void:
 
 
 @unit.function
+def rouse() -> void:
+    """Wake the workers: there will be work for them soon.
+
+    Waking takes longer than a small job does. Those that watch already do so for as long again.
+    """
+    pool = atomic_load_ptr(state, State.POOL)
+    if pool is None or atomic_load_i64(pool, Pool.SPIN) == 0:
+        return  # there are none, or they would sleep again at once
+    if atomic_cas_i32(state, State.BUSY, 0, 1) == 0:
+        publish(pool, 0)
+        atomic_store_i32(state, State.BUSY, 0)
+
+
+@unit.function
 def set_threads(threads: i64, spin: i64) -> void:
     """Wish for a number of threads; the next job that needs the pool sees to it."""
     atomic_store_i64(state, State.SPIN, spin)
