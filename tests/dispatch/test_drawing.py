@@ -338,3 +338,19 @@ def test_a_permutation_fits_its_dtype():
         torch.randperm(2050, dtype=torch.float16)
     with pytest.raises(NotImplementedError, match="\"randperm\" not implemented for 'UInt16'"):
         torch.randperm(3, dtype=torch.uint16)
+
+
+def test_complex_numbers_in_place() -> None:
+    torch.manual_seed(0)
+    real = torch.rand(8)
+    wanted = torch.complex(real[::2], real[1::2]).tolist()
+    for make in (lambda: torch.rand(4, dtype=torch.complex64),
+                 lambda: torch.rand_like(torch.zeros(4, dtype=torch.complex64)),
+                 lambda: torch.zeros(4, dtype=torch.complex64).uniform_(),
+                 lambda: torch.zeros(2, 2, dtype=torch.complex64).t().uniform_().t().flatten()):
+        torch.manual_seed(0)
+        assert make().tolist() == wanted
+    torch.manual_seed(0)
+    normal = torch.randn(4, dtype=torch.complex64)
+    torch.manual_seed(0)
+    assert torch.zeros(4, dtype=torch.complex64).normal_().tolist() == normal.tolist()

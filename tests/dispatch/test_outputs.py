@@ -175,3 +175,24 @@ def test_reductions_over_their_operand(call, row):
 def test_overlaps_that_are_refused(call):
     with pytest.raises(RuntimeError, match="unsupported operation: some elements of the input"):
         call(torch.arange(12.0).reshape(3, 4))
+
+
+def test_lists_of_results() -> None:
+    x = torch.arange(6.0)
+    calls = {"split_with_sizes_copy": ([2, 4],), "split_copy": (4,), "unbind_copy": ()}
+    for name, args in calls.items():
+        function = getattr(torch, name)
+        wanted = function(x, *args)
+        outs = [torch.zeros_like(w) for w in wanted]
+        assert function(x, *args, out=outs) is None
+        assert [o.tolist() for o in outs] == [w.tolist() for w in wanted]
+        with pytest.raises(RuntimeError, match=f"{name}_out expected an out= argument of size"):
+            function(x, *args, out=outs[:1])
+        with pytest.raises(RuntimeError, match="Expected out tensor to have dtype float"):
+            function(x, *args, out=[o.long() for o in outs])
+
+
+def test_kthvalue_may_not_write_over_what_it_reads() -> None:
+    x = torch.arange(10.0)
+    with pytest.raises(RuntimeError, match="unsupported operation"):
+        torch.kthvalue(x, 5, out=(x, torch.tensor(0)))

@@ -65,7 +65,7 @@ _PER_NAME: dict[str, str] = {
     "bmm mm matmul addmv addmm baddbmm linear norm argmax argmin sort msort topk max min aminmax "
     "gather take_along_dim scatter scatter_add scatter_reduce index_add index_copy index_reduce "
     "tril triu diag renorm cross softmax log_softmax isin inverse matrix_power qr svd geqrf "
-    "triangular_solve "
+    "triangular_solve split_copy split_with_sizes_copy unbind_copy "
     "linalg_svd linalg_qr linalg_eigh linalg_inv linalg_det linalg_slogdet linalg_cholesky "
     "linalg_solve linalg_vector_norm linalg_matrix_power linalg_eigvalsh linalg_svdvals "
     "linalg_cross linalg_lu_factor linalg_lu": _PLAIN,
@@ -90,7 +90,7 @@ _MEETS = dict.fromkeys(
     "log_softmax logsumexp matrix_power median mvlgamma nanmean nanmedian nanquantile nansum "
     "narrow_copy norm qr quantile softmax std svd tensordot triangular_solve tril triu var "
     "geqrf".split(), "any") | dict.fromkeys(
-    "max min cross linalg_cross mode take_along_dim".split(), "none") | {"ldexp": "same"}
+    "max min cross kthvalue linalg_cross mode take_along_dim".split(), "none") | {"ldexp": "same"}
 _FIRST = frozenset("addmm addbmm addmv baddbmm".split())  # look at what they add to, as "same"
 
 
@@ -120,7 +120,7 @@ def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
         set_autocast(None)
     try:
         made = plain(*args, **kwargs)
-        _check_number(name, made, out, outs)
+        _check_number(name, made, out, outs, found)
         _check_memory(name, found, outs, read, isinstance(made, tuple))
         for k, (target, result) in enumerate(
                 zip(outs, made if isinstance(made, tuple) else (made,), strict=True)):
@@ -129,6 +129,8 @@ def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
         set_grad(before)
         if lower is not None:
             set_autocast(lower)
+    if found is not None and found.schema.results == 0:
+        return None  # as in PyTorch: lists of results are not returned
     return overloads.named_out(made, outs) if outs is out else out
 
 
@@ -144,13 +146,16 @@ def _check_several(name: str, outs: Any, found: Record | None) -> None:
                             f"{type_name(one)}")
 
 
-def _check_number(name: str, made: Any, out: Any, outs: Any) -> None:
+def _check_number(name: str, made: Any, out: Any, outs: Any, found: Record | None) -> None:
     """As many tensors as results."""
     if isinstance(made, tuple) and outs is not out:
         raise TypeError(f"{name}(): argument 'out' must be tuple of Tensors, not Tensor")
     if not isinstance(made, tuple) and outs is out:
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
     if isinstance(made, tuple) and len(made) != len(outs):
+        if found is not None and found.schema.results == 0:
+            raise RuntimeError(f"{name}_out expected an out= argument of size {len(made)}, got "
+                               f"size {len(outs)}")
         raise TypeError(f"expected tuple of {len(made)} elements but got {len(outs)}")
 
 

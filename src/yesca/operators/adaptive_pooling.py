@@ -36,6 +36,9 @@ def _check(p: Any, name: str, self: Any, size: Sizes) -> None:
 def _average(p: Any, self: Any, size: Sizes) -> None:
     rank, shape, dtype = len(size), tuple(self.spec.shape), self.spec.dtype
     _check(p, f"adaptive_avg_pool{rank}d", self, size)
+    if min(size) < 0:
+        raise RuntimeError(f"adaptive_avg_pool{rank}d: elements of output_size must be greater "
+                           f"than or equal to 0 but received {list(size)}")
     whole = (*shape[:-rank], *size)
     made = p.result(spec(dtype, whole, image(self.spec, whole, 2), p.device))
     if made.spec.numel == 0:
@@ -113,6 +116,9 @@ def _largest(p: Any, self: Any, size: Sizes) -> None:
     if dtype is not bool_:
         _check(p, f"adaptive_max_pool{rank}d", self, size)
     whole = (*shape[:-rank], *size)
+    if min(size) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: "
+                           f"{list(whole)}")
     made, places = (p.result(spec(d, whole, image(self.spec, whole, 2), p.device))
                     for d in (dtype, int64))
     if made.spec.numel == 0:

@@ -87,6 +87,11 @@ def _power_of(inplace: bool) -> Any:
 
     def body(ops: Any, self: Any, exponent: Any) -> Any:
         if not ops.is_tensor(self):
+            if not ops.is_tensor(exponent):
+                raise TypeError(
+                    "pow() received an invalid combination of arguments - got "
+                    f"({type(self).__name__}, {type(exponent).__name__}); at least one of them "
+                    "must be a Tensor")
             base = _wrapped(self, exponent.dtype) if isinstance(self, int) else self
             exponent = ops.contiguous(exponent)  # as the powers of a number are
             return ops.pow_general(base, exponent)

@@ -51,7 +51,7 @@ def _random_fill(p: Any, self: Any, kind: str, *numbers: Any) -> None:
 
 
 rows("random_fill(Tensor self, any kind, Scalar first, Scalar second, Scalar state) -> Tensor",
-     _random_fill, kind="random", method=False, inplace=True,
+     _random_fill, kind="random", method=False, inplace=True, takes="bifc",
      doc="Random numbers with the shape, dtype and strides of self, or in its memory.")
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..core.dtypes import FLOATING, int64
 from ..core.spec import spec
 from ..core.views import wrap_dim
 from ..loops import ir
-from ..loops.ir import cast
+from ..loops.complexes import Complex
+from ..loops.ir import cast, const
 from ..loops.scalar import (
-    absolute, exp, is_complex, log1p, maximum, minimum, real, where,
+    absolute, exp, imag, is_complex, log1p, maximum, minimum, real, round_half_even, where,
 )
 from .kinds import compute_dtype, rows
 from .reduction import along
@@ -43,18 +45,20 @@ def _doubling(p: Any, x: Any, out: Any, size: int, join: Any) -> None:
     left, span = x, 1
     places = [p.temporary(shape, wide) for _ in range(min(2, (size - 1).bit_length()))]
 
-    def part(ref: Any, begin: int, count: int) -> Any:
-        steps = ref.spec.strides
-        return ref.seen(((*shape[:-1], count), steps, begin * steps[-1]))
-
     while span < size:
         made = places[span.bit_length() % len(places)]
-        p.flat(lambda a: cast(a, wide), [part(left, 0, span)], [part(made, 0, span)])
+        p.flat(lambda a: cast(a, wide), [_part(left, 0, span)], [_part(made, 0, span)])
         p.flat(lambda a, b: join(cast(a, wide), cast(b, wide)),
-               [part(left, 0, size - span), part(left, span, size - span)],
-               [part(made, span, size - span)])
+               [_part(left, 0, size - span), _part(left, span, size - span)],
+               [_part(made, span, size - span)])
         left, span = made, 2 * span
     p.flat(lambda a: cast(a, dtype), [left], [out])
+
+
+def _part(ref: Any, begin: int, count: int) -> Any:
+    """A range of the innermost dimension."""
+    steps = ref.spec.strides
+    return ref.seen(((*ref.spec.shape[:-1], count), steps, begin * steps[-1]))
 
 
 def _cumsum_back(ops: Any, grad: Any, self_spec: Any, dim: int) -> Any:
@@ -116,7 +120,48 @@ def _running_log(p: Any, self: Any, dim: int) -> None:
     made = p.result(spec(dtype, self.spec.shape, None, p.device))
     x, _, size = along(p, self, dim)
     out, _, _ = along(p, made, dim)
-    _doubling(p, x, out, size, _soft_sum)
+    if not dtype.is_complex or made.spec.numel == 0:
+        _doubling(p, x, out, size, _soft_sum)
+        return
+    sums = p.temporary(out.spec.shape, compute_dtype(dtype))
+    _doubling(p, x, sums, size, _soft_sum)
+    _unwind(p, x, sums, out, size)
+
+
+def _unwind(p: Any, x: Any, sums: Any, out: Any, size: int) -> None:
+    """The sums with the phases of a walk from left to right.
+
+    A step keeps the phase of the larger number, the new one or the sum so far, and turns it by no
+    more than a quarter. The turns since the last new phase are added up, with a mark (the real
+    part) where a new one begins; what this says but for rounding is which multiple of 2 pi is due.
+    """
+    dtype = sums.spec.dtype
+    turns = p.temporary(sums.spec.shape, dtype)
+
+    def turn(new: Any, before: Any) -> Any:
+        new = cast(new, dtype)
+        fresh = real(new) >= real(before)
+        top, low = where(fresh, new, before), where(fresh, before, new)
+        turned = imag(log1p(exp(low - top)))
+        mark = where(fresh, const(1.0, turned.dtype), const(0.0, turned.dtype))
+        return Complex(mark, where(fresh, imag(new) + turned, turned), dtype)
+
+    def join(a: Any, b: Any) -> Any:
+        mark = maximum(real(a), real(b))
+        return Complex(mark, where(real(b) > 0, imag(b), imag(a) + imag(b)), dtype)
+
+    def settled(total: Any, phase: Any) -> Any:
+        wide = imag(phase) - imag(total)
+        whole = round_half_even(wide / (2 * math.pi)) * (2 * math.pi)
+        finite = absolute(whole) < float("inf")
+        return cast(Complex(real(total), where(finite, imag(total) + whole, imag(total)), dtype),
+                    out.spec.dtype)
+
+    p.flat(lambda v: Complex(const(1.0, dtype.to_real()), imag(cast(v, dtype)), dtype),
+           [_part(x, 0, 1)], [_part(turns, 0, 1)])
+    p.flat(turn, [_part(x, 1, size - 1), _part(sums, 0, size - 1)], [_part(turns, 1, size - 1)])
+    _doubling(p, turns, turns, size, join)
+    p.flat(settled, [sums, turns], [out])
 
 
 rows("logcumsumexp(Tensor self, int dim) -> Tensor", _running_log, out=True, takes="fc",

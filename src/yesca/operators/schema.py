@@ -3,7 +3,8 @@
     add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 
 Argument types: Tensor, Tensor?, Tensor[], Scalar, int, int[], float, bool, str, dtype, device,
-index, any; a trailing `?` admits None. `self` is called `input` in the free function.
+index, any, start (an int, or an integer tensor of no dimension); a trailing `?` admits None.
+`self` is called `input` in the free function.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.errors import type_name
+from ..core.dtypes import INTEGRAL
 from ..core.tensor_base import TensorBase
 
 _CONSTANTS = {"None": None, "True": True, "False": False, "inf": float("inf")}
@@ -145,6 +147,9 @@ def binder(schema: Schema, target: Callable[..., Any], method: bool) -> Callable
     for parameter, name in zip(schema.parameters, shown, strict=True):
         spread = schema.variadic == parameter.name and method
         whole = parameter.type == "int" or parameter.type.startswith("int[")
+        if parameter.type == "start":
+            values.append(f"_start({name})")
+            continue
         if parameter.type == "bool" and (parameter.required or parameter.default is not None):
             values.append(f"({name} if {name} is True or {name} is False else "
                           f"_truth({schema.name!r}, {name!r}, {name}))")
@@ -161,6 +166,7 @@ def binder(schema: Schema, target: Callable[..., Any], method: bool) -> Callable
     scope: dict[str, Any] = {
         "_defaults": [p.default for p in schema.parameters], "_target": target,
         "_truth": truth, "_gather": gather, "_missing": _MISSING, "_whole": whole_numbers,
+        "_start": start,
         "_renamed": lambda values, extra, named: renamed(schema, shown, values, extra, named),
     }
     exec(compile(code, f"<schema {schema.name}>", "exec"), scope)
@@ -213,6 +219,14 @@ def truth(name: str, argument: str, value: Any) -> Any:
     if isinstance(value, bool) or value is _MISSING or type(value).__name__ in ("bool", "bool_"):
         return value
     raise TypeError(f"{name}(): argument '{argument}' must be bool, not {type_name(value)}")
+
+
+def start(value: Any) -> Any:
+    """A place to start from: a number, or a 0-dim tensor of one."""
+    if isinstance(value, TensorBase) and (
+            value._spec.ndim or value._spec.dtype.category != INTEGRAL):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
+    return whole_numbers(value)
 
 
 def whole_numbers(value: Any) -> Any:

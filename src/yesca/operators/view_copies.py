@@ -12,7 +12,7 @@ from . import joining, views  # noqa: F401 - the records that are copied here
 from .kinds import composite
 from .record import RECORDS
 
-_NAMES = ("alias", "diagonal", "expand", "narrow", "permute", "select", "slice", "split_with_sizes",
+_NAMES = ("alias", "diagonal", "expand", "permute", "select", "slice", "split_with_sizes",
           "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view")
 
 
@@ -42,14 +42,12 @@ def _node(name: str) -> dict[str, Any]:
     if not isinstance(formulas, dict):
         return {}
     shown = "".join(part.capitalize() for part in name.split("_"))
-    made = "NarrowCopyBackward0" if name == "narrow" else f"{shown}Backward0_copy"
-    return {"backward": formulas, "node_name": made}
+    return {"backward": formulas, "node_name": f"{shown}Backward0_copy"}
 
 
 for _name in _NAMES:
     _, _, _rest = RECORDS[_name].text.partition("(")
-    composite(f"{_name}_copy({_rest.replace('...', '')}", _copied(_name), method=_name == "narrow",
-              out="[]" not in _rest.rpartition("->")[2],
+    composite(f"{_name}_copy({_rest.replace('...', '')}", _copied(_name), method=False, out=True,
               samples=_two_dimensions if _name == "t" else None, doc=f"{_name} as a copy.",
               **_node(_name))
 composite("as_strided_copy(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> "
@@ -59,5 +57,17 @@ composite("as_strided_copy(Tensor self, int[] size, int[] stride, int? storage_o
 composite("split_copy(Tensor self, int split_size, int dim=0) -> Tensor[]",
           lambda ops, self, split_size, dim: tuple(
               ops.clone(m, memory_format=ops.contiguous_format)
-              for m in ops.split_pieces(self, split_size, dim)), method=False,
+              for m in ops.split_pieces(self, split_size, dim)), out=True, method=False,
           doc="split as copies.")
+
+
+def _narrow_copy(ops: Any, self: Any, dim: int, start: int, length: int) -> Any:
+    if dim >= self.dim() > 0:  # unlike narrow
+        raise RuntimeError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but "
+                           f"got false: dim is {dim}, and self has {self.dim()} dimensions.")
+    return ops.clone(ops.narrow(self, dim, start, length), memory_format=ops.contiguous_format)
+
+
+composite("narrow_copy(Tensor self, int dim, int start, int length) -> Tensor", _narrow_copy,
+          out=True, backward=RECORDS["narrow"].backward, node_name="NarrowCopyBackward0",
+          doc="narrow as a copy.")

@@ -259,15 +259,15 @@ def _narrow(base: Spec, dim: int, start: int, length: int) -> algebra.Strided:
     d = algebra.wrap_dim(dim, base.ndim)
     size = base.shape[d]
     if not -size <= start <= size:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-size}, {size}], "
-                         f"but got {start})")
+        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but "
+                         f"got {start})")
     start += size if start < 0 else 0
     if start + length > size:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
     return algebra.slice_(base, d, start, start + length, 1)
 
 
-narrow = _parted("narrow", "int dim, int start, int length", _narrow,
+narrow = _parted("narrow", "int dim, start start, int length", _narrow,
                  parts=[((3, 4), (1, 1, 2), (3, 2)), ((3, 4), (0, -2, 1), (1, 4))],
                  node_name="SliceBackward0", doc="A range of a dimension, by start and length.")
 diagonal = _parted("diagonal", "int offset=0, int dim1=0, int dim2=1", algebra.diagonal,

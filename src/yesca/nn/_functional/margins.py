@@ -7,6 +7,8 @@ from collections.abc import Callable
 from ... import functional as ops
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad
+from ...core.dtypes import SCALAR_NAMES, int64
+from .reduction import check as check_reduction
 from .reduction import chosen_reduction
 from .reduction import reduce as _reduced
 
@@ -124,6 +126,8 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
         raise ValueError("weight must be one-dimensional")
+    check_reduction(reduction)
+    _check_classes(input, target, weight)
     if input.dim() == 0:
         input = input.unsqueeze(0)
     if target.dim() == 1 and input.dim() == 1:
@@ -135,6 +139,27 @@ def multi_margin_loss(
         hinge = hinge * weight[index]
     hinge = hinge.scatter(-1, index, 0.0)
     return _reduced(hinge.sum(-1) / input.size(-1), reduction)
+
+
+def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    """What `multi_margin_loss` wants of its operands."""
+    shape, batched = list(input.shape), input.dim() > 1
+    if len(shape) > 2 or 0 in shape[batched:]:
+        raise RuntimeError("Expected non-empty vector or matrix with optional 0-dim batch size, "
+                           f"but got: {shape}")
+    samples = shape[0] if batched else 1
+    if target.dim() > 1 or target.numel() != samples or batched and target.dim() == 0:
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input "
+            f"samples (batch size). Expected target size [{samples}], but got "
+            f"{list(target.shape)}. Input has shape {shape}.")
+    if target.dtype is not int64:
+        raise RuntimeError(
+            f"expected scalar type Long but found {SCALAR_NAMES[target.dtype]}")
+    classes = shape[-1] if shape else 1
+    if weight is not None and weight.numel() != classes:
+        raise RuntimeError(
+            f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
 
 
 def cosine_embedding_loss(

@@ -114,7 +114,9 @@ def local_response_norm(
     window = padded.narrow(1, 0, channels)
     for offset in range(1, size):
         window = window + padded.narrow(1, offset, channels)
-    return input / (window / size).mul(alpha).add(k).pow(beta)
+    rounding = None if input.dtype.is_floating_point or input.dtype.is_complex else "trunc"
+    means = window.div(size, rounding_mode=rounding)  # of integers: as average pools have them
+    return input / means.mul(alpha).add(k).pow(beta)
 
 
 def normalize(

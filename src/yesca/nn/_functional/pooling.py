@@ -6,6 +6,7 @@ import math
 
 from ... import functional as ops
 from ..._tensor import Tensor
+from ...core.dtypes import SCALAR_NAMES, int64
 from ..modules._names import to_tuple
 
 
@@ -163,10 +164,38 @@ def _unpool_size(input: Tensor, kernel, stride, padding, output_size) -> list[in
     return wanted
 
 
+def _check_unpool(rank: int, input: Tensor, indices: Tensor, stride) -> None:
+    """What PyTorch wants of the maxima and their places; it says "2d" of one dimension too."""
+    shown, ones = max(rank, 2), [1] * (rank == 1)
+    shape, places = [*input.shape, *ones], [*indices.shape, *ones]
+    if rank == 3 and min(stride) <= 0:
+        raise RuntimeError(f"strides should be greater than zero, but got stride: {list(stride)}")
+    if indices.dtype is not int64:
+        raise RuntimeError("elements in indices should be type int64 but got: "
+                           f"{SCALAR_NAMES[indices.dtype]}")
+    if len(shape) not in (shown + 1, shown + 2):
+        raise RuntimeError(
+            f"Input to max_unpooling{shown}d should be a {shown + 1}d or {shown + 2}d Tensor, but "
+            f"got a tensor with {len(shape)} dimensions.")
+    if shape != places:
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({shape}) but got "
+            f"indices tensor with shape: {places}")
+    if 0 in shape[1:]:
+        raise RuntimeError(
+            f"max_unpooling{shown}d_forward_out_cpu(): Expected input to have non-zero size for "
+            f"non-batch dimensions, but got {shape} with dimension {shape.index(0, 1)} being "
+            "empty.")
+    if not input.dtype.is_floating_point:
+        raise NotImplementedError(
+            f"\"max_unpool{shown}d\" not implemented for '{SCALAR_NAMES[input.dtype]}'")
+
+
 def _max_unpool(rank: int, input, indices, kernel_size, stride, padding, output_size) -> Tensor:
     kernel = to_tuple(kernel_size, rank)
     stride = kernel if stride is None else to_tuple(stride, rank)
     size = _unpool_size(input, kernel, stride, to_tuple(padding, rank), output_size)
+    _check_unpool(rank, input, indices, stride)
     # A scatter of the values to their flat positions, which are unique within a channel.
     lead = input.shape[:-rank]
     empty = input.new_zeros((*lead, math.prod(size)))

@@ -9,13 +9,16 @@ from ..._tensor import Tensor
 
 def reduce(losses: Tensor, reduction: str) -> Tensor:
     """`losses` as they are, their mean or their sum, by the name of the reduction."""
+    check(reduction)
     if reduction == "mean":
         return losses.mean()
-    if reduction == "sum":
-        return losses.sum()
-    if reduction == "none":
-        return losses
-    raise ValueError(f"{reduction} is not a valid value for reduction")
+    return losses.sum() if reduction == "sum" else losses
+
+
+def check(reduction: str) -> None:
+    """Refuse what is no reduction."""
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
 
 
 def chosen_reduction(
