@@ -197,3 +197,37 @@ def test_truth_values_are_bounded_by_tensors_only():
     with pytest.raises(NotImplementedError, match="clamp_max_scalar_cpu"):
         torch.clamp_max(flags, True)
     assert torch.clamp_max(flags, 1).tolist() == [1, 0, 1]
+
+
+IMAGE = torch.ones(2, 3, 6)
+
+
+@pytest.mark.parametrize(("call", "why"), [
+    (lambda: torch.nn.functional.adaptive_avg_pool1d(IMAGE, -9), "adaptive_avg_pool2d: elements of "
+     "output_size must be greater than or equal to 0 but received {1, -9}"),
+    (lambda: torch.nn.functional.adaptive_avg_pool2d(IMAGE, (2, -1)), "adaptive_avg_pool2d: "
+     "elements of output_size must be greater than or equal to 0 but received {2, -1}"),
+    (lambda: torch.nn.functional.adaptive_avg_pool3d(IMAGE[:, :, None, None], -9),
+     "adaptive_avg_pool3d: elements of output_size must be greater than or equal to 0 but received "
+     "{-9, -9,-9}"),
+    (lambda: torch.nn.functional.adaptive_max_pool1d(IMAGE, -9),
+     "Trying to create tensor with negative dimension -9: [2, 3, 1, -9]"),
+    (lambda: torch.nn.functional.adaptive_max_pool2d(IMAGE, -1),
+     "Trying to create tensor with negative dimension -1: [2, -1, -1]"),
+    (lambda: IMAGE.unfold(2, -9, 1), "size is -9 but must be >= 0"),
+    (lambda: torch.unfold_copy(IMAGE, 2, -1, 0), "size is -1 but must be >= 0"),
+    (lambda: IMAGE.masked_scatter(IMAGE > 0, IMAGE.double()),
+     "masked_scatter: expected self and source to have same dtypes but gotFloat and Double"),
+    (lambda: torch.triangular_solve(IMAGE[0].cfloat(), torch.eye(3)), "Expected b and A to have "
+     "the same dtype, but found b of type ComplexFloat and A of type Float instead."),
+])
+def test_sizes_and_dtypes_that_are_refused(call, why):
+    with pytest.raises(RuntimeError) as caught:
+        call()
+    assert str(caught.value) == why
+
+
+@pytest.mark.filterwarnings("error")
+def test_determinants_of_nothing_known_say_nothing():
+    unknown = torch.full((3, 3), math.nan)
+    assert torch.det(unknown).isnan() and torch.slogdet(unknown).logabsdet.isnan()

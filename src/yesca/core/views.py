@@ -280,6 +280,8 @@ def unfold(base: Spec, dim: int, size: int, step: int) -> Strided:
     """Windows of a dimension, as a last dimension."""
     d = wrap_dim(dim, base.ndim)
     length = base.shape[d] if base.ndim else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
     if size > length:
         raise RuntimeError(f"maximum size for tensor at dimension {d} is {length} but size is "
                            f"{size}")

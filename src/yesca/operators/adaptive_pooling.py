@@ -33,8 +33,22 @@ def _check(p: Any, name: str, self: Any, size: Sizes) -> None:
                                   f"'{p.scalar_name(self.spec.dtype)}'")
 
 
+def _check_sizes(size: Sizes, before: Sizes = (), largest: bool = False) -> None:
+    """Refuse negative sizes in PyTorch's words, which in one dimension are those of two."""
+    if min(size) >= 0:
+        return
+    size = (1, *size) if len(size) == 1 else size
+    if largest:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: "
+                           f"{[*before, *size]}")
+    shown = ",".join([", ".join(map(str, size[:2])), *map(str, size[2:])])
+    raise RuntimeError(f"adaptive_avg_pool{len(size)}d: elements of output_size must be greater "
+                       f"than or equal to 0 but received {{{shown}}}")
+
+
 def _average(p: Any, self: Any, size: Sizes) -> None:
     rank, shape, dtype = len(size), tuple(self.spec.shape), self.spec.dtype
+    _check_sizes(size)
     _check(p, f"adaptive_avg_pool{rank}d", self, size)
     if min(size) < 0:
         raise RuntimeError(f"adaptive_avg_pool{rank}d: elements of output_size must be greater "
@@ -115,6 +129,7 @@ def _largest(p: Any, self: Any, size: Sizes) -> None:
     rank, shape, dtype = len(size), tuple(self.spec.shape), self.spec.dtype
     if dtype is not bool_:
         _check(p, f"adaptive_max_pool{rank}d", self, size)
+    _check_sizes(size, shape[:-rank], largest=True)
     whole = (*shape[:-rank], *size)
     if min(size) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: "

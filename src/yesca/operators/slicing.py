@@ -257,8 +257,8 @@ def _masked_scatter(ops: Any, self: Any, mask: Any, source: Any) -> Any:
         raise RuntimeError("masked_scatter_ only supports boolean masks, but got mask with dtype "
                            f"{places.type_name(mask)}")
     if self.dtype is not source.dtype:
-        raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got "
-                           f"{places.type_name(self)} and {ops.scalar_type_name(source)}")
+        raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got"
+                           f"{places.type_name(self)} and {places.type_name(source)}")
     shape = algebra.broadcast_shapes(tuple(self.shape), tuple(mask.shape))
     at = ops.reshape(ops.nonzero(ops.reshape(ops.expand(mask, shape), (-1,))), (-1,))
     if at.numel() > source.numel():

@@ -149,6 +149,9 @@ def _triangular_solve(ops: Any, self: Any, A: Any, upper: bool, transpose: bool,
             raise RuntimeError(f"torch.triangular_solve: Expected {name} to have at least 2 "
                                f"dimensions, but it has {x.dim()} dimensions instead")
     check_shapes("torch.triangular_solve", A, self, True)
+    if A.dtype is not self.dtype:
+        raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type "
+                           f"{SCALAR_NAMES[self.dtype]} and A of type {SCALAR_NAMES[A.dtype]} instead.")
     if transpose:
         made = ops.triangular_parts(t(ops, A), self, not upper, unitriangular)
     else:

@@ -278,12 +278,14 @@ def pinv(a: Any, atol: Any, rtol: Any, made: Any, *, hermitian: bool) -> None:
 
 def det(a: Any, made: Any) -> None:
     """The determinant."""
-    made[...] = np.linalg.det(a)
+    with np.errstate(all="ignore"):
+        made[...] = np.linalg.det(a)
 
 
 def slogdet(a: Any, sign: Any, logabsdet: Any) -> None:
     """The determinant's sign and the logarithm of its size."""
-    sign[...], logabsdet[...] = np.linalg.slogdet(a)
+    with np.errstate(all="ignore"):
+        sign[...], logabsdet[...] = np.linalg.slogdet(a)
 
 
 def cofactors(a: Any, made: Any) -> None:
