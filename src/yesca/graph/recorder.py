@@ -26,7 +26,8 @@ from ..dispatch.state import STATE
 from ..runtime import memory
 from ..runtime.plan import Plan
 from ..runtime.recording import (
-    BRANCH, CALLS, CHECKED, NODE, NOTHING, NUMBER_MASK, OTHERS_LIVE, RAN, REPORTED,
+    BRANCH, CALLS, CHECKED, MOST_BYTES, NODE, NOTHING, NUMBER_MASK, OTHERS_LIVE, PENDING_BYTES,
+    RAN, REPORTED,
 )
 from . import breaks, checks, tape
 from .program import Program
@@ -117,6 +118,8 @@ class Recorder:
     def offer(self, plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> Any:
         """Record a call; gives the storages of its results, or None if it has to run at once."""
         with self.lock:
+            if self.running:  # the handler of a signal: the recording that it meets is complete
+                return None
             alone = plan.checks and not self.tape.storages  # it would run at once
             if alone or plan.host or plan.record.kind == "random" or not self._recordable(
                     tensors, scalars):
@@ -184,7 +187,10 @@ class Recorder:
     def touch(self) -> None:
         """Somebody asks for the address of a recorded storage."""
         with self.lock:
-            if self.running or not self.tape.storages:
+            if not self.tape.storages:
+                return
+            if self.running:  # the handler of a signal asks: it gets the value before it goes on
+                self.flush()
                 return
             kind, what = breaks.reader(2)
             self.broken(kind, what, self.strict and STATE.recorder is self and kind != "inside")
@@ -201,35 +207,47 @@ class Recorder:
     def flush(self) -> None:
         """Run the recording; the storages are plain ones afterwards."""
         with self.lock:
-            if not self.tape.storages:
+            storages = self.tape.storages
+            if not storages:
                 return
             collects = gc.isenabled()
             gc.disable()  # finalizers may run operators, and so record or run calls
             try:
-                node = self.trie.at(self.tape.header[NODE])
-                failed = self._ran(node, self.tape.storages)
+                node, failed = self._ran(storages)
             finally:
                 if collects:
                     gc.enable()
+            if node is None:
+                return
             if breaks.listeners:
                 breaks.ran(node.latest, node.entries())
             if failed is not None:
                 plan, words = failed
                 plan.on_check(words)
 
-    def _ran(self, node: Node, storages: list[Any]) -> Any:
-        """Run what led to a node, and start anew; gives (plan, error words) of a failed call."""
+    def _ran(self, storages: list[Any]) -> tuple[Node | None, Any]:
+        """Run the recording of these storages, and start anew; gives the node that it led to, and
+        (plan, error words) of a failed call or None.
+
+        The handler of a signal may come in between. What it calls is not recorded. If it asks for
+        a value of this recording, all of it is run there, and there is no node for the caller.
+        """
         self._mark(True)
+        node = self.trie.at(self.tape.header[NODE])
         try:
             replay = self._replay if observing.current is None else observing.observed(
                 "Torch-Compiled Region", self._replay)
-            return replay(node, storages)
+            failed = replay(node, storages)
         except BaseException:
-            tape.abandon(storages)
+            if self.tape.storages is storages:
+                tape.abandon(storages)
             raise
         finally:
+            own = self.tape.storages is storages
             self._mark(False)
-            self._go_on(node)
+            if own:
+                self._go_on(node)
+        return (node if own else None), failed
 
     def _go_on(self, node: Node) -> None:
         """Record what follows from an empty tape, in a new trie where the old one is full."""
@@ -244,15 +262,15 @@ class Recorder:
         replays += 1
         if self.native is None:
             return self._run(self.trie.program(node, self._live(node, storages)), storages)
-        finish, program = self.native.finish, node.latest
-        ran = OTHERS_LIVE
-        if program is not None:
-            ran = finish(self.tape.address, program.frame_address)
-        for _ in range(RECOUNTS):
-            if ran != OTHERS_LIVE:
-                break
+        finish, program, ran = self.native.finish, node.latest, OTHERS_LIVE
+        for _ in range(1 + RECOUNTS):
+            if program is not None:
+                if self.tape.storages is not storages:
+                    return None  # a signal's handler has run it; none comes before the next call
+                ran = finish(self.tape.address, program.frame_address)
+                if ran != OTHERS_LIVE:
+                    break
             program = self.trie.program(node, self._live(node, storages))
-            ran = finish(self.tape.address, program.frame_address)
         assert ran != OTHERS_LIVE, "a program that was made for what is held does not know it"
         if ran != REPORTED:
             return None
@@ -266,8 +284,11 @@ class Recorder:
         return tuple([n for n, count in zip(node.new, counts, strict=True) if count > held])
 
     def _mark(self, running: bool) -> None:
-        """Native code of the recorder's own thread must not record while another one runs it."""
+        """Native code of the recorder's own thread must not record while the recording is run, by
+        another thread or by itself: there is no room for more until it starts anew."""
         self.running = running
+        if running:
+            self.tape.header[PENDING_BYTES] = MOST_BYTES + 1
         if self.inside and STATE.recorder is not self:
             for listener in state.listeners:
                 listener()
