@@ -26,8 +26,8 @@ from ..dispatch.state import STATE
 from ..runtime import memory
 from ..runtime.plan import Plan
 from ..runtime.recording import (
-    BRANCH, CALLS, CHECKED, MOST_BYTES, NODE, NOTHING, NUMBER_MASK, OTHERS_LIVE, PENDING_BYTES,
-    RAN, REPORTED,
+    BRANCH, CALLS, CHECKED, CLOSED, NODE, NOTHING, NUMBER_MASK, OTHERS_LIVE, PENDING_BYTES, RAN,
+    REPORTED,
 )
 from . import breaks, checks, tape
 from .program import Program
@@ -118,7 +118,7 @@ class Recorder:
     def offer(self, plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> Any:
         """Record a call; gives the storages of its results, or None if it has to run at once."""
         with self.lock:
-            if self.running:  # the handler of a signal: the recording that it meets is complete
+            if self.tape.closed():  # the handler of a signal: it has come in between
                 return None
             alone = plan.checks and not self.tape.storages  # it would run at once
             if alone or plan.host or plan.record.kind == "random" or not self._recordable(
@@ -138,7 +138,29 @@ class Recorder:
             return made
 
     def _record(self, plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> list[Any]:
-        """Write a call down; gives the storages of its results."""
+        """Write a call down; gives the storages of its results.
+
+        Again from the start, if the handler of a signal has run the recording in between; if it
+        has raised an error, what was recorded before runs, and the call is not part of it.
+        """
+        header = self.tape.header
+        while True:
+            header[PENDING_BYTES] += CLOSED
+            try:
+                key = self._key(plan, tensors, scalars)
+                made = [] if plan.inplace else [self.tape.new(s.nbytes) for s in plan.results]
+                node = self.trie.branch(header[NODE], key).address
+            except BaseException:
+                self._break_off()
+                raise
+            if header[PENDING_BYTES] >= CLOSED:
+                header[NODE] = node
+                header[CALLS] += 1
+                header[PENDING_BYTES] -= CLOSED
+                return made
+
+    def _key(self, plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> bytes:
+        """The key of a call, whose operands are part of the recording from here on."""
         key = array("q", (id(plan),))
         for tensor in tensors:
             storage = tensor._storage
@@ -148,8 +170,7 @@ class Recorder:
             key.extend((storage._number & NUMBER_MASK, self.tape.offset(storage, start)))
         for number in scalars:
             self.tape.number(number)
-        self._advance(key.tobytes())
-        return [] if plan.inplace else [self.tape.new(s.nbytes) for s in plan.results]
+        return key.tobytes()
 
     def _recordable(self, tensors: list[Any], scalars: tuple[Any, ...]) -> bool:
         """Memory that code outside may write has to be read when the call is made."""
@@ -160,16 +181,24 @@ class Recorder:
                 return False
         return not any(isinstance(number, complex) for number in scalars)
 
-    def _advance(self, key: bytes) -> None:
-        header = self.tape.header
-        header[NODE] = self.trie.branch(header[NODE], key).address
-        header[CALLS] += 1
-
     def branch(self, address: int, nbytes: int) -> None:
-        """Take an edge that native code did not find where it looked."""
+        """Take an edge that native code did not find where it looked; it has closed the recording,
+        and begins again where that is open afterwards."""
         header = self.tape.header
-        key = ctypes.string_at(address, nbytes)
-        header[NODE] = self.trie.branch(header[NODE], key).address
+        try:
+            key = ctypes.string_at(address, nbytes)
+            node = self.trie.branch(header[NODE], key).address
+        except BaseException:
+            self._break_off()
+            raise
+        if header[PENDING_BYTES] >= CLOSED:
+            header[NODE] = node
+
+    def _break_off(self) -> None:
+        """An error has come between the parts of a call: run what was recorded before it."""
+        self.flush()
+        if self.tape.closed():  # there was nothing
+            self.tape.clear(self.tape.header[NODE])
 
     def checked(self) -> None:
         """The call recorded last checks values: its error belongs to this line of the program."""
@@ -189,7 +218,7 @@ class Recorder:
         with self.lock:
             if not self.tape.storages:
                 return
-            if self.running:  # the handler of a signal asks: it gets the value before it goes on
+            if self.tape.closed():  # the handler of a signal asks: it gets the value at once
                 self.flush()
                 return
             kind, what = breaks.reader(2)
@@ -237,7 +266,7 @@ class Recorder:
         try:
             replay = self._replay if observing.current is None else observing.observed(
                 "Torch-Compiled Region", self._replay)
-            failed = replay(node, storages)
+            failed = replay(node, storages) if self.tape.storages is storages else None
         except BaseException:
             if self.tape.storages is storages:
                 tape.abandon(storages)
@@ -247,6 +276,8 @@ class Recorder:
             self._mark(False)
             if own:
                 self._go_on(node)
+            elif self.tape.closed():  # it has begun anew, before it was closed
+                self.tape.header[PENDING_BYTES] -= CLOSED
         return (node if own else None), failed
 
     def _go_on(self, node: Node) -> None:
@@ -288,7 +319,7 @@ class Recorder:
         another thread or by itself: there is no room for more until it starts anew."""
         self.running = running
         if running:
-            self.tape.header[PENDING_BYTES] = MOST_BYTES + 1
+            self.tape.header[PENDING_BYTES] += CLOSED
         if self.inside and STATE.recorder is not self:
             for listener in state.listeners:
                 listener()

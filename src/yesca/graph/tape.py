@@ -12,8 +12,8 @@ from typing import Any
 
 from ..core.storage import UntypedStorage
 from ..runtime.recording import (
-    CALLS, COUNT, HEADER_WORDS, MOST_BYTES, MOST_CALLS, MOST_VALUES, NODE, PENDING_BYTES, ROOM,
-    STORAGES, USED, VALUES, VALUE_SHIFT, WATCHED, number_words,
+    CALLS, CLOSED, COUNT, HEADER_WORDS, MOST_BYTES, MOST_CALLS, MOST_VALUES, NODE, PENDING_BYTES,
+    ROOM, STORAGES, USED, VALUES, VALUE_SHIFT, WATCHED, number_words,
 )
 
 _address_slot: Any = UntypedStorage.__dict__["_address"]
@@ -92,6 +92,10 @@ class Tape:
         header = self.header
         return (header[CALLS] >= MOST_CALLS or header[USED] >= MOST_VALUES
                 or header[PENDING_BYTES] > MOST_BYTES)
+
+    def closed(self) -> bool:
+        """Whether it takes no calls just now."""
+        return self.header[PENDING_BYTES] >= CLOSED
 
     def adopt(self, storage: UntypedStorage, start: int) -> None:
         """Give a storage that exists already its number; start: the first offset seen in it."""

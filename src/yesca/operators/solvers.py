@@ -151,7 +151,8 @@ def _triangular_solve(ops: Any, self: Any, A: Any, upper: bool, transpose: bool,
     check_shapes("torch.triangular_solve", A, self, True)
     if A.dtype is not self.dtype:
         raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type "
-                           f"{SCALAR_NAMES[self.dtype]} and A of type {SCALAR_NAMES[A.dtype]} instead.")
+                           f"{SCALAR_NAMES[self.dtype]} and A of type {SCALAR_NAMES[A.dtype]} "
+                           "instead.")
     if transpose:
         made = ops.triangular_parts(t(ops, A), self, not upper, unitriangular)
     else:

@@ -29,6 +29,10 @@ MOST_VALUES = 1 << 16
 MOST_BYTES = 1 << 30
 ROOM = 1 << 12  # values that one more call may need
 
+#: Added to the pending bytes while a recording takes no calls: while one is written down by Python,
+#: where the handler of a signal may come in between, and while it is run.
+CLOSED = 1 << 60
+
 
 def number_words(value: complex) -> tuple[int, int]:
     """A run-time number as a recording holds it: as an integer, and as the bits of a float64.

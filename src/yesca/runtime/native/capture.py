@@ -14,8 +14,8 @@ from ...targets.native import (
 )  # fmt: skip
 from .. import layout
 from ..recording import (
-    BRANCH, CALLS, CHECKED, CHILD, COUNT, KEY, LENGTH, MOST_BYTES, MOST_CALLS, MOST_VALUES, NODE,
-    NUMBER_MASK, PENDING_BYTES, ROUSES, STORAGES, USED, VALUES, VALUE_SHIFT,
+    BRANCH, CALLS, CHECKED, CHILD, CLOSED, COUNT, KEY, LENGTH, MOST_BYTES, MOST_CALLS, MOST_VALUES,
+    NODE, NUMBER_MASK, PENDING_BYTES, ROUSES, STORAGES, USED, VALUES, VALUE_SHIFT,
 )  # fmt: skip
 from . import fastkey as k
 from . import fastobjects as things
@@ -27,6 +27,8 @@ unit = Unit("capture")
 
 TAPE = 400  # place in fastkey's state, beside RECORDED_TYPE
 S_NUMBER = layout.slot_offset(UntypedStorage, "_number")
+
+TAKEN, AGAIN = 1, 2
 
 list_append = external("PyList_Append", [obj, obj], i32)
 call_words = external("PyObject_CallFunction", [obj, ptr, i64, i64], obj, variadic=True)
@@ -107,8 +109,11 @@ def place_of(tape: ptr, first: i64, start: i64) -> i64:
 
 
 @unit.function
-def advance(tape: ptr, key: ptr, count: i64) -> bool_:
-    """Take the trie's edge for a call; False with an error set."""
+def advance(tape: ptr, key: ptr, count: i64) -> i64:
+    """Take the trie's edge for a call; TAKEN, AGAIN or -1 with an error set.
+
+    AGAIN: the handler of a signal came before the edge, and has run what was recorded.
+    """
     store_i64(tape, CALLS * 8, load_i64(tape, CALLS * 8) + 1)
     child = load_ptr(load_ptr(tape, NODE * 8), CHILD * 8)
     if child is not None and load_i64(child, LENGTH * 8) == count:
@@ -121,17 +126,25 @@ def advance(tape: ptr, key: ptr, count: i64) -> bool_:
             store_ptr(tape, NODE * 8, child)
             if load_i64(child, ROUSES * 8) != 0:
                 rouse()
-            return True
+            return TAKEN
+    store_i64(tape, PENDING_BYTES * 8, load_i64(tape, PENDING_BYTES * 8) + CLOSED)
     made = call_words(load_obj(tape, BRANCH * 8), "LL", i64(key), count * 8)
     if made is None:
-        return False
+        if load_i64(tape, COUNT * 8) == 0:  # else it stays closed until it is run
+            for word in range(USED, PENDING_BYTES + 1):
+                store_i64(tape, word * 8, 0)
+        return -1
     decref(made)
-    return True
+    waiting = load_i64(tape, PENDING_BYTES * 8)
+    if waiting < CLOSED:
+        return AGAIN
+    store_i64(tape, PENDING_BYTES * 8, waiting - CLOSED)
+    return TAKEN
 
 
 @unit.function
-def bind(call: ptr, plan: ptr) -> bool_:
-    """Write a call down: operands, numbers, the edge; False with an error set."""
+def bind(call: ptr, plan: ptr) -> i64:
+    """Write a call down: operands, numbers, the edge; as `advance`."""
     tape = load_ptr(k.state, TAPE)
     operands = load_i64(plan, 8)
     key = stack(1024)
@@ -142,7 +155,7 @@ def bind(call: ptr, plan: ptr) -> bool_:
         start = long_as(load_obj(thing, k.T_OFFSET)) * load_i64(plan, (run.HEADER + o) * 8)
         number = number_of(tape, storage, start)
         if number < 0:
-            return False
+            return -1
         if load_obj(storage, things.S_ADDRESS) is not None:
             start = place_of(tape, number >> VALUE_SHIFT, start)
         store_i64(key, 8 + o * 16, number & NUMBER_MASK)
@@ -196,7 +209,10 @@ def record(call: ptr, plan: ptr, made: ptr) -> bool_:
     recorded in between, or run the recording.
     """
     collects = gc_disable()
-    done = bind(call, plan)
+    bound = bind(call, plan)
+    while bound == AGAIN:
+        bound = bind(call, plan)
+    done = bound == TAKEN
     if done and made is not None:
         specs = plan + (run.HEADER + load_i64(plan, 8)) * 8
         for r in range(load_i64(plan, 16)):
