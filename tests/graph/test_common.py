@@ -99,8 +99,7 @@ def test_what_is_computed_again_to_save_memory_is_computed_again(monkeypatch):
 
     def run(x):
         y = checkpoint(block, x, use_reentrant=False)
-        (gradient,) = torch.autograd.grad(y.sum(), x)
-        return (gradient,)
+        return *torch.autograd.grad(y.sum(), x), y.detach()
 
     def products():
         x = square(48).requires_grad_()
