@@ -110,6 +110,10 @@ class Recorder:
     def _end_lost(self) -> None:
         """The end of a call that could not run what it recorded."""
         state.set_recorder(None)
+        self._lose()
+
+    def _lose(self) -> None:
+        """Give up what is recorded."""
         tape.abandon(self.tape.storages)
         self.tape.clear(self.trie.root.address)
 
@@ -130,6 +134,9 @@ class Recorder:
             gc.disable()  # what a finalizer runs would be recorded in between
             try:
                 made = self._record(plan, tensors, scalars)
+            except BaseException:
+                self._lose()  # a call that is half written down cannot be run
+                raise
             finally:
                 if collects:
                     gc.enable()
