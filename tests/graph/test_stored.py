@@ -154,7 +154,7 @@ import yesca as torch
 from yesca.graph import stored
 made = []
 build = stored.build
-stored.build = lambda *a: (made.append(1), build(*a))[1]
+stored.build = lambda *a: (made.append(len(a[0])), build(*a))[1]
 torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(64, 96), torch.nn.GELU(), torch.nn.LayerNorm(96),
                             torch.nn.Linear(96, 8))
@@ -170,7 +170,7 @@ def step():
     return loss
 
 losses = [step().item() for _ in range(4)]
-json.dump([losses, len(made)], sys.stdout)
+json.dump([losses, [n for n in made if n >= stored.LEAST_CALLS]], sys.stdout)
 """
 
 
@@ -184,4 +184,4 @@ def test_another_process_finds_it(tmp_path, monkeypatch):
 
     (losses, made), (again_losses, again_made) = run(), run()
     assert losses == again_losses and losses[-1] < losses[0]
-    assert made >= 1 and again_made == 0
+    assert made and not again_made
