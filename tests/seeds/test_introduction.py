@@ -213,8 +213,8 @@ def test_batch_norm_variant():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(2, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Linear(32, 2))
     loader = DataLoader(Circles(512, seed=1), batch_size=64, shuffle=True)
-    fit(model, torch.optim.Adam(model.parameters(), lr=0.03), loader, epochs=8)
-    assert model[1].num_batches_tracked.item() == 64
+    fit(model, torch.optim.Adam(model.parameters(), lr=0.03), loader, epochs=16)
+    assert model[1].num_batches_tracked.item() == 128
     assert accuracy(model, Circles(300, seed=2)) > 0.9
 
 
