@@ -203,7 +203,7 @@ sample("block_diag_list")(lambda make: [([make(2, 3), make(1, 2)],)])
 sample("split", "split_copy", "unsafe_split")(lambda make: [(make(5, 3), 2), (make(3, 4), 3, 1)])
 sample("split_with_sizes", "split_with_sizes_copy", "unsafe_split_with_sizes")(
     lambda make: [(make(5, 3), (2, 3))])
-sample("chunk", "tensor_split")(lambda make: [(make(5, 3), 2), (make(3, 4), 2, 1)])
+sample("chunk", "tensor_split", "unsafe_chunk")(lambda make: [(make(5, 3), 2), (make(3, 4), 2, 1)])
 sample("hsplit")(lambda make: [(make(3, 4), 2)])
 sample("vsplit")(lambda make: [(make(4, 3), 2)])
 sample("dsplit")(lambda make: [(make(2, 3, 4), 2)])
@@ -254,7 +254,7 @@ INTERNAL = frozenset("""
     native_batch_norm native_layer_norm nll_loss_backward nll_loss_forward part_scatter positions
     ramp rms_norm_backward roll_one scatter_fold scatter_reduce_fold search_sorted
     softmax_backward_data sort_order split_pieces split_views spread stack_list topk_order
-    identity random_fill random_new underived uninitialised uninitialised_like
+    identity random_chances random_fill random_new underived uninitialised uninitialised_like
     _dirichlet_grad _standard_gamma_grad
     histogram binary_cross_entropy_reduced binary_cross_entropy_with_logits_reduced
     huber_loss_reduced kl_div_reduced mse_loss_reduced poisson_nll_loss_reduced

@@ -92,7 +92,7 @@ UNWRITTEN = frozenset("""
     uninitialised_like
     """.split())
 #: Draws: their numbers come from the state of a generator, which functions of other names give.
-DRAWS = frozenset({"random_fill", "random_new"})
+DRAWS = frozenset({"random_chances", "random_fill", "random_new"})
 #: Kinds that are not made of others.
 SINGLE = ("elementwise", "view", "creation", "multi")
 
