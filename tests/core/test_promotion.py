@@ -17,7 +17,7 @@ def test_numbers_of_more_than_64_bits_are_refused():
     for call in (lambda: torch.ones(3) + 2**70, lambda: torch.ones(3) * 2**64,
                  lambda: torch.ones(3, dtype=torch.int64) == -(2**63) - 1,
                  lambda: torch.ones(3).copy_(2**64)):
-        with pytest.raises(OverflowError, match="int too big to convert"):
+        with pytest.raises(OverflowError, match="int too big to convert|negative int to unsigned"):
             call()
     assert (torch.ones(1) + 2**63).item() == 2.0**63
 

@@ -20,7 +20,8 @@ def test_the_log_shows_one_loop(run_python):
     first, *_ = done.stderr.splitlines()
     assert first.startswith("[fusion] Scaled (")
     assert "compiled_model.py:" in first
-    assert "4 calls in 2 launches, 12.13 MB moved (28.13 MB call by call)" in first
+    # Where the weights are packed for the product, that is a launch more.
+    assert re.search(r"4 calls in [23] launches, 12\.13 MB moved \(28\.13 MB call by call\)", first)
     assert re.search(r"^ +1 +1024x1024 +4\.01 MB +4\.00 MB +3 +add\+mul\+relu$", done.stderr,
                      re.MULTILINE)
     assert "not stored: add (1024, 1024) float32; mul (1024, 1024) float32" in done.stderr

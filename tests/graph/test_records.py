@@ -202,7 +202,8 @@ def spoiled(case):
 
 
 @pytest.mark.filterwarnings("ignore:Casting complex values:UserWarning")  # said once a process
-@each(lambda one: record_cases.own(one) and operator_facts.public(yesca, one.name))
+@each(lambda one: record_cases.own(one) and operator_facts.public(yesca, one.name)
+      and one.name != "as_strided_view")  # the part of as_strided that leaves checks to it
 def test_errors(one):
     """What is refused, is refused with the same words at the same place, as far as it gets."""
     for case in record_cases.cases(one)[:2]:

@@ -58,7 +58,7 @@ def test_numbers_that_a_dtype_cannot_hold(write):
                                (torch.int8, -128, -128), (torch.int64, 2.7, 2),
                                (torch.int32, True, 1), (torch.bool, 5, True)):
         x = torch.zeros(2, dtype=dtype)
-        with pytest.raises(OverflowError, match="int too big to convert"):
+        with pytest.raises((OverflowError, ValueError), match="too big to convert|when unpacking"):
             write(x, 2**70)
         made = write(x, value)
         assert (x if made is None else made)[0].item() == held

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import accumulate
 
 from ..loops.ir import Expr, Stage, Store, load, rewrite, walk
 from ..loops.nests import Nest, pruned
@@ -46,13 +47,17 @@ def _best(given: list[Step], sizes: dict[int, int], kept: frozenset[int]
     last = last_uses(given)
     first = {m: k for k in range(len(given) - 1, -1, -1) for m in given[k].touched}
     temporary = [m for m in first if m in sizes and m not in kept]
-    peak, size = _peak(temporary, first, last, sizes, len(given))
+    alive = _alive(temporary, first, last, sizes, len(given))
+    size = max(alive, default=0)
+    peak = alive.index(size) if alive else 0
     for memory in sorted(temporary, key=lambda m: -sizes[m]):
         if sizes[memory] < max(LEAST_BYTES, size // LEAST_SHARE):
             return None
         if not first[memory] < peak < last[memory] or memory in given[peak].touched:
             continue
         at = next(k for k in range(peak, len(given)) if memory in given[k].touched)
+        if alive[at] >= size:
+            continue  # there it is alive again, and as much as here with it
         there = {m for m in last if last[m] >= at or m not in sizes or m in kept}
         nest = _maker(given, memory, first[memory], there)
         if nest is not None and not any(
@@ -61,19 +66,14 @@ def _best(given: list[Step], sizes: dict[int, int], kept: frozenset[int]
     return None
 
 
-def _peak(temporary: Iterable[int], first: dict[int, int], last: dict[int, int],
-          sizes: dict[int, int], count: int) -> tuple[int, int]:
-    """The step at which most bytes are alive, and how many."""
+def _alive(temporary: Iterable[int], first: dict[int, int], last: dict[int, int],
+           sizes: dict[int, int], count: int) -> list[int]:
+    """How many bytes are alive at each step."""
     change = [0] * (count + 1)
     for m in temporary:
         change[first[m]] += sizes[m]
         change[last[m] + 1] -= sizes[m]
-    alive = best = at = 0
-    for k in range(count):
-        alive += change[k]
-        if alive > best:
-            best, at = alive, k
-    return at, best
+    return list(accumulate(change[:count]))
 
 
 def _maker(given: list[Step], memory: int, first: int, there: set[int]) -> Nest | None:
