@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from .. import functional as ops
 from .._tensor import Tensor
@@ -85,14 +86,7 @@ def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool | None = Fals
     >>> torch.masked.argmax(x, 1, mask=torch.tensor([True, True, False]))
     tensor([1, 1])
     """
-    kept = settled(mask, input)
-    if kept is None or not input.numel():
-        found = ops.argmax(input, dim, bool(keepdim))
-    else:
-        bounded = filled(input, kept, least("argmax", input.dtype))
-        best = ops.amax(bounded, over(dim, input.ndim), True)
-        found = _first(input, kept, best, dim, keepdim)
-    return found.to(input.dtype if dtype is None else dtype)
+    return _position("argmax", ops.argmax, least, ops.amax, input, dim, keepdim, dtype, mask)
 
 
 def argmin(input: Tensor, dim: int | None = None, *, keepdim: bool | None = False,
@@ -106,12 +100,18 @@ def argmin(input: Tensor, dim: int | None = None, *, keepdim: bool | None = Fals
     >>> torch.masked.argmin(x, 1, mask=torch.tensor([False, True, True]))
     tensor([1, 1])
     """
+    return _position("argmin", ops.argmin, greatest, ops.amin, input, dim, keepdim, dtype, mask)
+
+
+def _position(name: str, plain: Any, bound: Any, extreme: Any, input: Tensor, dim: int | None,
+              keepdim: bool | None, dtype: DType | None, mask: Tensor | None) -> Tensor:
+    """argmax or argmin: `plain` without a mask; with one, where `extreme` is, the masked-out
+    elements being at their `bound`."""
     kept = settled(mask, input)
     if kept is None or not input.numel():
-        found = ops.argmin(input, dim, bool(keepdim))
+        found = plain(input, dim, bool(keepdim))
     else:
-        bounded = filled(input, kept, greatest("argmin", input.dtype))
-        best = ops.amin(bounded, over(dim, input.ndim), True)
+        best = extreme(filled(input, kept, bound(name, input.dtype)), over(dim, input.ndim), True)
         found = _first(input, kept, best, dim, keepdim)
     return found.to(input.dtype if dtype is None else dtype)
 
