@@ -27,6 +27,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
         "--torch-python", required=True, metavar="PATH", help="an interpreter that has PyTorch"
     )
     parser.add_argument("--jax-python", metavar="PATH", help="an interpreter that has JAX")
+    parser.add_argument(
+        "--case", action="append", metavar="NAME", help="only this case; may be said again"
+    )
     parser.add_argument("--pairs", type=int, default=MINIMUM_PAIRS, help="default: %(default)s")
     parser.add_argument("--threads", type=int, default=2, help="of each side; default: 2")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything measured")
@@ -34,6 +37,11 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     unknown = [name for name in chosen.suites if name not in SUITES]
     if unknown:
         parser.error(f"no suite {', '.join(unknown)}; there are {', '.join(SUITES)}")
+    if chosen.case:
+        for name in chosen.suites or SUITES:
+            if not SUITES[name].only(chosen.case).cases:
+                known = ", ".join(case.name for case in SUITES[name].cases)
+                parser.error(f"{name} has none of these cases; it has {known}")
     if chosen.pairs < 1 or chosen.threads < 1:
         parser.error("--pairs and --threads must be at least 1")
     return chosen
@@ -66,6 +74,8 @@ def main(arguments: list[str] | None = None) -> int:
         sides = make_sides(chosen.torch_python, chosen.jax_python, cache)
         for name in chosen.suites or SUITES:
             suite = SUITES[name]
+            if chosen.case:
+                suite = suite.only(chosen.case)
             if any(case.flops or case.bytes for case in suite.cases):
                 show_progress("measuring the machine")
                 limits = machine.measure(chosen.threads).better_of(limits)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .sides import PROCESS, Task
@@ -39,6 +40,17 @@ class Suite:
     mean_limit: float | None = None  # for the geometric mean of the ratios
     shows_mean: bool = False
     extra_sides: tuple[str, ...] = ()
+
+    def only(self, names: Collection[str]) -> Suite:
+        """This suite with the cases of these names, and only what of its program they need.
+
+        A name stands for what is said of it after a comma too: "GPT" for "GPT, beyond ...".
+        """
+        wanted = tuple(f"{name}, " for name in names)
+        cases = tuple(case for case in self.cases if f"{case.name}, ".startswith(wanted))
+        parts = tuple(part for part in self.task.parts if part in names)
+        return replace(self, cases=cases, task=replace(self.task, parts=parts))
+
 
 
 SMALL_OPS = Suite(
@@ -141,7 +153,7 @@ STEP_FLOPS = {"MNIST": MNIST_FLOPS, "bigram": 0.0, "GPT": GPT_FLOPS, "ResNet": R
 COMPILED_STEP = Suite(
     "compiled_step",
     "a whole training step as one compiled function, against PyTorch's eager mode",
-    Task("compiled_step.py", substitutes=(("jax", "mnist_jax.py"),)),
+    Task("compiled_step.py", substitutes=(("jax", "mnist_jax.py"),), parts=tuple(STEP_FLOPS)),
     (
         *(
             Case(name, limit=limit, flops=STEP_FLOPS[name])
@@ -160,7 +172,7 @@ COMPILED_STEP = Suite(
 COMPILED_MODEL = Suite(
     "compiled_model",
     "model = torch.compile(model), the loop around it unchanged, against PyTorch's eager mode",
-    Task("compiled_model.py"),
+    Task("compiled_model.py", parts=("MNIST", "GPT")),
     (
         Case("MNIST", limit=0.5, flops=MNIST_FLOPS),
         Case("GPT", limit=0.92, flops=GPT_FLOPS),

@@ -15,12 +15,15 @@ import pytest
 os.environ.setdefault("YESCA_VERIFY", "1")  # of this process, and of those that tests start
 
 
+OF_WORKERS = pytest.StashKey[int]()  # kernels that the processes of `-n` have compiled
+
+
 def pytest_addoption(parser):
     group = parser.getgroup("yesca")
     group.addoption("--tenth", type=int, choices=range(10), metavar="0-9",
                     help="run the smoke tests and this tenth of the others")
     group.addoption("--most-kernels", type=int, metavar="N",
-                    help="fail if this process compiles more than N kernels (needs an empty cache)")
+                    help="fail if more than N kernels are compiled (needs an empty cache)")
 
 
 def tenth_of(name):
@@ -40,23 +43,34 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_sessionfinish(session, exitstatus):
+    if hasattr(session.config, "workeroutput"):  # one of several processes: its parent adds up
+        session.config.workeroutput["compiled"] = compiled(session.config)
+        return
     most = session.config.getoption("most_kernels")
-    if most is not None and exitstatus == 0 and compiled() > most:
+    if most is not None and exitstatus == 0 and compiled(session.config) > most:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    """A process of pytest-xdist has ended; one that crashed has fewer kernels and failed tests."""
+    node.config.stash[OF_WORKERS] = (
+        node.config.stash.get(OF_WORKERS, 0) + getattr(node, "workeroutput", {}).get("compiled", 0))
 
 
 def pytest_terminal_summary(terminalreporter):
     most = terminalreporter.config.getoption("most_kernels")
     if most is not None:
-        sign = "more than" if compiled() > most else "within"
-        terminalreporter.write_line(f"{compiled()} kernels compiled, {sign} the limit of {most}")
+        count = compiled(terminalreporter.config)
+        sign = "more than" if count > most else "within"
+        terminalreporter.write_line(f"{count} kernels compiled, {sign} the limit of {most}")
 
 
-def compiled():
-    """How many kernels this process has compiled, those found in the cache left out."""
+def compiled(config):
+    """How many kernels this process and its workers have compiled, those found in the cache not."""
     from yesca.runtime import machine
 
-    return machine.counters.compiles
+    return machine.counters.compiles + config.stash.get(OF_WORKERS, 0)
 
 
 def environment(**changes):

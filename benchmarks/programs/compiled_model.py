@@ -1,4 +1,9 @@
-"""Training steps as they are written for eager mode, around a compiled model."""
+"""Training steps as they are written for eager mode, around a compiled model.
+
+    compiled_model.py PROGRAM...
+"""
+
+import sys
 
 from compiling import compiled
 from step_programs import STEPS
@@ -6,7 +11,7 @@ from timing import report, seconds_per_call, use_two_threads
 
 use_two_threads()
 result = {}
-for name in ("MNIST", "GPT"):
+for name in sys.argv[1:]:
     step = STEPS[name](wrap=compiled)
     result[name] = seconds_per_call("step()", {"step": step}, batch_seconds=0.1)
 report(result)

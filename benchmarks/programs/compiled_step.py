@@ -1,4 +1,9 @@
-"""Whole training steps, forward to optimizer, each as one compiled function."""
+"""Whole training steps, forward to optimizer, each as one compiled function.
+
+    compiled_step.py PROGRAM...
+"""
+
+import sys
 
 from compiling import compiled
 from step_programs import STEPS
@@ -6,7 +11,7 @@ from timing import report, seconds_per_call, use_two_threads
 
 use_two_threads()
 result = {}
-for name, set_up in STEPS.items():
-    step = compiled(set_up())
+for name in sys.argv[1:]:
+    step = compiled(STEPS[name]())
     result[name] = seconds_per_call("step()", {"step": step}, batch_seconds=0.1)
 report(result)

@@ -1,10 +1,18 @@
-"""The training step and the epoch of mnist_steps.py in JAX: one jit function does a whole step."""
+"""The training step and the epoch of mnist_steps.py in JAX: one jit function does a whole step.
+
+    mnist_jax.py [PROGRAM]    the step alone, where PROGRAM is MNIST; the others are not written
+"""
 
 import gzip
 import json
 import math
+import sys
 import time
 from pathlib import Path
+
+if sys.argv[1:] not in ([], ["MNIST"]):
+    print("{}")
+    sys.exit()
 
 import jax
 import numpy as np
@@ -69,6 +77,9 @@ def main():
             state, value = step(state, x, y)
         jax.block_until_ready(state)
         best = min(best, (time.perf_counter() - begin) / 50)
+    if sys.argv[1:]:
+        print(json.dumps({sys.argv[1]: best}))
+        return
     begin = time.perf_counter()
     order = np.random.default_rng(0).permutation(len(images))
     for start in range(0, len(order), BATCH):
@@ -76,8 +87,7 @@ def main():
         state, value = step(state, images[chosen], labels[chosen])
         float(value)
     epoch = time.perf_counter() - begin
-    # The suites `mnist` and `compiled_step` name the step differently.
-    print(json.dumps({"training step": best, "MNIST": best, "whole epoch": epoch}))
+    print(json.dumps({"training step": best, "whole epoch": epoch}))
 
 
 main()

@@ -298,6 +298,20 @@ def test_unknown_suites_are_refused(capsys):
     assert "no suite no_such_suite; there are small_ops" in capsys.readouterr().err
 
 
+def test_one_case_is_measured_in_its_own_part_of_the_program():
+    chosen = SUITES["compiled_first"].only(["GPT"])
+    assert {case.name for case in chosen.cases} == {"GPT", "GPT, beyond a later call"}
+    assert chosen.task.parts == ("GPT",)
+    assert [case.name for case in SMALL_OPS.only(["a + b", "forward, backward"]).cases] == [
+        "a + b", "forward, backward"]
+
+
+def test_a_case_that_a_suite_lacks_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["bigram", "--case", "GPT", "--torch-python", sys.executable])
+    assert "bigram has none of these cases; it has training step" in capsys.readouterr().err
+
+
 def test_the_whole_command(monkeypatch, tmp_path, capsys):
     suite = toy_suite(flops=1e6)
     monkeypatch.setitem(SUITES, "toy", suite)
