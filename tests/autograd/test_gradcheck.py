@@ -35,7 +35,8 @@ def complex_():
     return torch.tensor([0.3 + 0.2j, 0.7 - 0.1j], dtype=torch.complex128, requires_grad=True)
 
 
-WAYS = [{}, {"fast_mode": True}, {"check_forward_ad": True}, {"check_batched_grad": True},
+WAYS = [{}, {"fast_mode": True}, {"check_batched_grad": True},
+        {"check_forward_ad": True, "check_batched_forward_grad": True},
         {"check_forward_ad": True, "check_backward_ad": False, "fast_mode": True}]
 
 

@@ -75,3 +75,9 @@ def test_tangents(one):
     """Forward mode gives the products that the gradients give."""
     for function, inputs in chosen(one)[:2]:
         gradient_checks.check_tangents(yesca, function, inputs)
+
+
+def test_batched(one):
+    """A batch of gradients in one pass."""
+    for function, inputs in chosen(one)[:2]:
+        gradient_checks.check_batched(yesca, function, inputs)

@@ -2,7 +2,7 @@
 
 import ast
 
-from source_tree import ENGINE, PACKAGE, ROOT, TENSOR_FILES, TOP, room_of, sources
+from source_tree import ENGINE, FACES, PACKAGE, ROOT, TENSOR_FILES, TOP, room_of, sources
 
 from yesca._names import SUBMODULES
 
@@ -19,7 +19,9 @@ def imported_rooms(source):
         known = known or beside.with_suffix(".py").is_file()
         if len(parts) == 1 and not known:
             first = "__init__"  # a public name, from the package itself
-        yield line, room_of(first)
+        dotted = ".".join(parts[1:]) or first
+        whole = f"{dotted}.{name}"
+        yield line, room_of(whole if whole in FACES else dotted)
 
 
 def test_imports_point_down():

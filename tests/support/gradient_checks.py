@@ -75,3 +75,23 @@ def check_tangents(package, function, inputs, seed=0):
     scale = 1 + sum(g.abs().sum().item() for g in exact)
     assert abs(found - _inner(exact, along)) <= 1e-9 * scale, (
         f"the tangent gives {found}, the gradient {_inner(exact, along)}")
+
+
+def check_batched(package, function, inputs, seed=0):
+    """A batch of gradients in one pass, on the tape and off it, is what single passes give."""
+    numbers = random.Random(seed)
+    inputs = [x.detach().requires_grad_() for x in inputs]
+    results = [r for r in function(*inputs) if r.requires_grad]
+    if not results:
+        return
+    rows = [_direction(package, results, numbers) for _ in range(2)]
+    single = [package.autograd.grad(results, inputs, row, retain_graph=True, allow_unused=True)
+              for row in rows]
+    weights = [package.stack(column).requires_grad_() for column in zip(*rows)]
+    for create in (True, False):
+        whole = package.autograd.grad(results, inputs, weights, is_grads_batched=True,
+                                      retain_graph=True, create_graph=create, allow_unused=True)
+        for found, *wanted in zip(whole, *single):
+            assert (found is None) == (wanted[0] is None)
+            assert found is None or package.allclose(found, package.stack(wanted), 1e-9, 1e-12,
+                                                     equal_nan=True)

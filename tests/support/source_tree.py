@@ -41,6 +41,9 @@ TENSOR_FILES = (
     "_dlpack",
     "functional",
 )
+#: Public modules in a room of the engine that are plain Python over all rooms: nothing of the
+#: engine may import them.
+FACES = ("autograd.functional", "autograd.gradcheck", "autograd.grads")
 #: Files that may know every room: the package's names and the runner.
 TOP = ("__init__", "__main__", "_names", "_runner")
 
@@ -66,8 +69,7 @@ class Source:
     @property
     def room(self) -> str:
         """The row of the table of rooms: `core`, `tensor`, `top`, or `public` for all others."""
-        first = self.module.partition(".")[0] or "__init__"
-        return room_of(first)
+        return room_of(self.module or "__init__")
 
     def functions(self) -> Iterator[tuple[str, int]]:
         """(name, lines) of each function and method, decorators not counted."""
@@ -116,8 +118,11 @@ class Source:
         return found
 
 
-def room_of(first: str) -> str:
-    """The row of the table for the first part of a module's name."""
+def room_of(module: str) -> str:
+    """The row of the table for a module's name, dotted, without the package."""
+    first = module.partition(".")[0]
+    if module in FACES:
+        return "public"
     if first in TOP:
         return "top"
     if first in TENSOR_FILES:

@@ -6,7 +6,8 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "calls": "backward grad",
+    "calls": "backward",
+    "grads": "grad",
     "function": "Function",
     "handle": "SavedTensor",
     "gradcheck": "gradcheck gradgradcheck",

@@ -1,8 +1,8 @@
-"""`backward` and `grad`: checks of what they are given, then a run of the engine."""
+"""`backward` and gradients asked for: checks of what is given, then a run of the engine."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..base.frames import warn
@@ -61,7 +61,7 @@ def _implicit(root: Any, spec: Any) -> Any:
 def _checked(k: int, grad: Any, spec: Any, batched: bool) -> Any:
     if not isinstance(grad, TensorBase):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
-    shape = grad._spec.shape[1:] if batched else grad._spec.shape
+    shape = _example_shape(grad._spec.shape) if batched else grad._spec.shape
     if tuple(shape) != tuple(spec.shape):
         note = ("If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
                 "as the batch dimension. The sizes of the remaining dimensions are expected to "
@@ -77,6 +77,16 @@ def _checked(k: int, grad: Any, spec: Any, batched: bool) -> Any:
             f"dtype. Mismatch in dtype: grad_output[{k}] has a dtype of {grad._spec.dtype} and "
             f"output[{k}] has a dtype of {spec.dtype}.")
     return grad
+
+
+def _example_shape(shape: Any) -> Any:
+    """The shape of each row of a batch, which must have one."""
+    if not shape:
+        raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+                         "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number")
+    if not shape[0]:
+        raise IndexError("index 0 is out of bounds for dimension 0 with size 0")
+    return shape[1:]
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None,
@@ -125,26 +135,21 @@ def _targets(wanted: list[Any], accumulate: bool) -> dict[Edge, list[int]]:
     return found
 
 
-def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
-         create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
-         is_grads_batched: bool = False, materialize_grads: bool = False) -> tuple[Any, ...]:
-    """Gradients of the sum of `outputs` with respect to `inputs`, given back as a tuple.
+#: Runs a pass: roots, their gradients, inputs, retain_graph, create_graph -> gradients or None.
+Collect = Callable[[list[Any], list[Any], list[Any], bool, bool], list[Any]]
 
-    Nothing is accumulated. `is_grads_batched`: each grad_output has one more dimension in front,
-    and so has each result. `materialize_grads`: zeros, instead of None, for unused inputs.
 
-    >>> import yesca as torch
-    >>> x = torch.tensor(3.0, requires_grad=True)
-    >>> torch.autograd.grad(x * x, x)
-    (tensor(6.),)
+def gradients(outputs: Any, inputs: Any, grad_outputs: Any = None,
+              retain_graph: bool | None = None, create_graph: bool = False,
+              allow_unused: bool | None = None, materialize_grads: bool = False,
+              batched: Collect | None = None) -> tuple[Any, ...]:
+    """Gradients of the sum of `outputs` with respect to `inputs`: see `torch.autograd.grad`.
+
+    batched: what runs the pass, where the gradients have a batch as their first dimension.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when "
                          "materialize_grads=True, but got: allow_unused=False.")
-    if not only_inputs:
-        warn("only_inputs argument is deprecated and is ignored now (defaults to True). "
-             "To accumulate gradient for other parts of the graph, please use "
-             "torch.autograd.backward.", FutureWarning)
     roots, wanted = _listed(outputs), _listed(inputs)
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
@@ -153,11 +158,10 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
             raise RuntimeError("all inputs have to be Tensors or GradientEdges, but got "
                                f"{type(item).__name__}")
     given = [None] * len(roots) if grad_outputs is None else _listed(grad_outputs)
-    grads = _root_gradients(roots, given, is_grads_batched)
+    grads = _root_gradients(roots, given, batched is not None)
     del given, grad_outputs
     retain = create_graph if retain_graph is None else retain_graph
-    collect = _collect_batch if is_grads_batched else _collect
-    found = collect(roots, grads, wanted, retain, create_graph)
+    found = (batched or collect)(roots, grads, wanted, retain, create_graph)
     return _finished(found, wanted, bool(allow_unused), materialize_grads)
 
 
@@ -174,8 +178,9 @@ def _finished(found: list[Any], wanted: list[Any], allow_unused: bool, materiali
     return tuple(found)
 
 
-def _collect(roots: list[Any], grads: list[Any], inputs: list[Any], retain: bool, create: bool
-             ) -> list[Any]:
+def collect(roots: list[Any], grads: list[Any], inputs: list[Any], retain: bool, create: bool
+            ) -> list[Any]:
+    """Run a pass; `grads` is emptied. None for inputs that it does not come to."""
     if not roots:
         return [None] * len(inputs)
     run = Run(retain, create, _targets(inputs, accumulate=False), False)
@@ -186,20 +191,4 @@ def _collect(roots: list[Any], grads: list[Any], inputs: list[Any], retain: bool
     return found
 
 
-def _collect_batch(roots: list[Any], grads: list[Any], inputs: list[Any], retain: bool,
-                   create: bool) -> list[Any]:
-    """One pass for each row of the batched gradients."""
-    sizes = [g._spec.shape[0] for g in grads]
-    if len(set(sizes)) > 1:
-        raise ValueError("vmap: Expected all tensors to have the same size in the mapped "
-                         f"dimension, got sizes {sizes} for the mapped dimension")
-    count = sizes[0]
-    rows = []
-    for k in range(count):
-        given = [g[k] for g in grads]
-        rows.append(_collect(roots, given, inputs, retain or k + 1 < count, create))
-    return [None if column[0] is None else OPERATORS.stack(column)
-            for column in zip(*rows, strict=True)]
-
-
-__all__ = ["STATE", "backward", "edge_of", "grad"]
+__all__ = ["STATE", "backward", "collect", "edge_of", "gradients"]

@@ -3,7 +3,7 @@
 A tensor with a tangent is an ordinary tensor that a `DualLevel` knows by identity. The level gets
 every operator call first: it runs the call as usual, then gives the results the Jacobian's
 product with the operands' tangents. A view's tangent is the same view of the tangent; any other
-product comes from the operator's own derivative, transposed (`functional.forward_product`), so
+product comes from the operator's own derivative, transposed (`products.forward_product`), so
 that every record has it. What the tape keeps of such tensors keeps its tangent as well: a pass
 backward inside the level is then differentiated too.
 """
@@ -19,9 +19,9 @@ from ..dispatch.call import OPERATORS, call, call_inplace, run
 from ..dispatch.levels import Level, off_tape
 from ..dispatch.state import STATE, pop_level, push_level, set_grad, set_levels
 from ..operators.record import Record
-from .functional import forward_product
 from .inplace import placed
 from .node import PackedNode
+from .products import forward_product
 from .saved import Accompanied
 
 Values = tuple[Any, ...]

@@ -8,11 +8,10 @@ from typing import Any
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS
 from ..dispatch.levels import off_tape
-from .calls import grad
-from .inplace import placed
+from ..func._jacobians import columns_of, linear_rows
+from .duals import along
 from .modes import enable_grad
-
-Tensors = tuple[Any, ...]
+from .products import Tensors, filled, forward_product, pulled
 
 
 def _as_tuple(value: Any, what: str, name: str) -> tuple[bool, Tensors]:
@@ -72,28 +71,6 @@ def _vector(v: Any, like: Tensors, many: bool, message: str, name: str) -> Tenso
     return vectors
 
 
-def _filled(grads: Tensors, like: Tensors, strict: bool, message: str) -> Tensors:
-    """Zeros for gradients that do not exist; an error in strict mode."""
-    made = []
-    for k, (one, x) in enumerate(zip(grads, like, strict=True)):
-        if one is None:
-            if strict:
-                raise RuntimeError(message.format(k=k))
-            one = OPERATORS.zeros_like(x)
-        made.append(one)
-    return tuple(made)
-
-
-def _gradients(outputs: Tensors, inputs: Tensors, vectors: Tensors | None, create: bool) -> Tensors:
-    """Gradients, None where there is none; outputs off the tape count as constant."""
-    chosen = [k for k, o in enumerate(outputs) if o.requires_grad]
-    if not chosen:
-        return (None,) * len(inputs)
-    return grad([outputs[k] for k in chosen], inputs,
-                None if vectors is None else [vectors[k] for k in chosen],
-                retain_graph=True, create_graph=create, allow_unused=True)
-
-
 def _settled(values: Tensors, create_graph: bool) -> Tensors:
     return values if create_graph else tuple([v.detach() for v in values])
 
@@ -115,9 +92,10 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False,
         inputs: a tensor or a tuple of tensors.
         create_graph: make the result differentiable.
         strict: raise where an output does not depend on an input (else it is zero there).
-        vectorize: accepted; "forward-mode" needs it, `strict` forbids it.
-        strategy: "reverse-mode" (one pass backward for each element of the outputs) or
-            "forward-mode" (one run of the function for each element of the inputs).
+        vectorize: take all products at once, as `torch.vmap` would, in place of one after the
+            other; "forward-mode" needs it, `strict` forbids it.
+        strategy: "reverse-mode" (products of the outputs' unit vectors, by a pass backward) or
+            "forward-mode" (products of the inputs' unit vectors, by a run of the function).
 
     Returns a tensor of shape `output.shape + input.shape`; tuples of outputs or inputs give
     (tuples of) tuples.
@@ -135,6 +113,8 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False,
         given = _prepared(given, create_graph)
         many_out, outputs = _as_tuple(func(*given), "outputs", "jacobian")
         _check_strict(outputs, strict)
+        if vectorize:
+            return _by_batch(outputs, given, create_graph, many_in, many_out)
         rows = []
         for k, output in enumerate(outputs):
             columns = _rows(output, given, create_graph, strict,
@@ -164,26 +144,41 @@ def _check_strategy(strategy: str, create_graph: bool, strict: bool, vectorize: 
                                   "Hessian isonly implemented for `vectorize=True`.")
 
 
-def _by_tangents(func: Callable[..., Any], inputs: Tensors, many_in: bool) -> Any:
-    """The Jacobian by forward mode: a column for each element of each input."""
-    from .duals import along
+def _by_batch(outputs: Tensors, inputs: Tensors, create_graph: bool, many_in: bool,
+              many_out: bool) -> Any:
+    """The Jacobian by one pass backward with a batch of all rows."""
+    def products(*rows: Any) -> Tensors:
+        return filled(pulled(outputs, inputs, rows, create_graph), inputs, False, "")
 
-    columns: list[list[Tensors]] = []
-    for k, x in enumerate(inputs):
-        columns.append([])
-        for j in range(x.numel()):
-            ways = [OPERATORS.zeros_like(y.detach()) for y in inputs]
-            OPERATORS.fill_(OPERATORS.select(OPERATORS.reshape(ways[k], (-1,)), 0, j), 1)
-            made, tangents = along(func, list(inputs), ways)
-            columns[k].append(tuple([t.detach() for t in tangents]))
-    many_out, outputs = _as_tuple(made, "outputs", "jacobian")
+    blocks = linear_rows(products, list(outputs), list(inputs), "error", None)
     rows = []
-    for i, output in enumerate(outputs):
-        blocks = [OPERATORS.reshape(OPERATORS.stack([c[i] for c in own], -1),
-                                    (*output.shape, *x.shape))
-                  for own, x in zip(columns, inputs, strict=True)]
-        rows.append(_shown(tuple(blocks), many_in))
+    for output, own in zip(outputs, columns_of(blocks, list(outputs)), strict=True):
+        columns = tuple([OPERATORS.reshape(part, (*output.shape, *x.shape))
+                         for part, x in zip(own, inputs, strict=True)])
+        rows.append(_shown(_settled(columns, create_graph), many_in))
     return _shown(tuple(rows), many_out)
+
+
+def _by_tangents(func: Callable[..., Any], inputs: Tensors, many_in: bool) -> Any:
+    """The Jacobian by forward mode: one run of the function with a batch of all columns."""
+    known: dict[str, Any] = {}
+
+    def products(*ways: Any) -> Tensors:
+        made, tangents = along(func, list(inputs), list(ways))
+        known["many"], outputs = _as_tuple(made, "outputs", "jacobian")
+        known["shapes"] = [(tuple(o.shape), o.dtype) for o in outputs]
+        return tuple(tangents)
+
+    blocks = linear_rows(products, list(inputs), [], "error", None)
+    if not blocks:  # no element to differentiate by
+        products(*[OPERATORS.zeros_like(x.detach()) for x in inputs])
+        blocks = [OPERATORS.zeros((0, *shape), dtype=dtype) for shape, dtype in known["shapes"]]
+    rows = []
+    for block, (shape, _) in zip(blocks, known["shapes"], strict=True):
+        columns = [OPERATORS.reshape(OPERATORS.movedim(own.detach(), 0, -1), (*shape, *x.shape))
+                   for (own,), x in zip(columns_of([block], list(inputs)), inputs, strict=True)]
+        rows.append(_shown(tuple(columns), many_in))
+    return _shown(tuple(rows), known["many"])
 
 
 def _rows(output: Any, inputs: Tensors, create_graph: bool, strict: bool, message: str
@@ -192,8 +187,8 @@ def _rows(output: Any, inputs: Tensors, create_graph: bool, strict: bool, messag
     columns: list[list[Any]] = [[] for _ in inputs]
     flat = OPERATORS.reshape(output, (-1,))
     for j in range(output.numel()):
-        found = _gradients((OPERATORS.select(flat, 0, j),), inputs, None, create_graph)
-        for column, one in zip(columns, _filled(found, inputs, strict, message), strict=True):
+        found = pulled((OPERATORS.select(flat, 0, j),), inputs, None, create_graph)
+        for column, one in zip(columns, filled(found, inputs, strict, message), strict=True):
             column.append(one)
     return tuple([
         OPERATORS.reshape(OPERATORS.stack(column), (*output.shape, *x.shape)) if column
@@ -223,8 +218,8 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False,
             output = func(*values)
             _scalar(output, "hessian")
             _check_strict((output,), strict)
-            found = _gradients((output,), values, None, True)
-            return _filled(found, values, strict, _INDEPENDENT)
+            found = pulled((output,), values, None, True)
+            return filled(found, values, strict, _INDEPENDENT)
 
     made = jacobian(slope, given, create_graph, strict, vectorize, outer_jacobian_strategy)
     return made if many else made[0][0]
@@ -250,7 +245,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         vectors = _vector(v, outputs, many_out,
                           "The vector v can only be None if the user-provided function returns a "
                           "single Tensor with a single element.", "vjp")
-        found = _filled(_gradients(outputs, given, vectors, create_graph), given, strict,
+        found = filled(pulled(outputs, given, vectors, create_graph), given, strict,
                         _INDEPENDENT)
     return (_shown(_settled(outputs, create_graph), many_out),
             _shown(_settled(found, create_graph), many_in))
@@ -276,24 +271,6 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
             _shown(_settled(found, create_graph), many_out))
 
 
-def forward_product(outputs: Tensors, inputs: Tensors, vectors: Tensors, create_graph: bool,
-                    strict: bool = False, message: str = "") -> Tensors:
-    """The Jacobian of outputs on the tape times vectors of the inputs' shapes."""
-    # Slopes are linear in the dummies, so any values do; ones lie off the kinks of formulas.
-    dummies = tuple([placed(OPERATORS.ones_like(o)) for o in outputs])
-    slopes = _gradients(outputs, inputs, dummies, True)
-    pairs = [(s, t) for s, t in zip(slopes, vectors, strict=True)
-             if s is not None and s.requires_grad]
-    if not pairs:
-        found: Tensors = (None,) * len(outputs)
-    else:
-        found = _gradients(tuple([s for s, _ in pairs]), dummies,
-                           tuple([t for _, t in pairs]), create_graph)
-    return _filled(found, outputs, strict, message or (
-        "Output {k} of the user-provided function is independent of the inputs. This is not "
-        "allowed in strict mode."))
-
-
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False,
         strict: bool = False) -> tuple[Any, Any]:
     """(output, vector v times the Hessian) of a function with one single-element result."""
@@ -304,8 +281,8 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         output = func(*given)
         _scalar(output, "vhp")
         _check_strict((output,), strict)
-        slopes = _filled(_gradients((output,), given, None, True), given, strict, _INDEPENDENT)
-        found = _filled(_gradients(slopes, given, vectors, create_graph), given, strict, _LINEAR)
+        slopes = filled(pulled((output,), given, None, True), given, strict, _INDEPENDENT)
+        found = filled(pulled(slopes, given, vectors, create_graph), given, strict, _LINEAR)
     return (_settled((output,), create_graph)[0], _shown(_settled(found, create_graph), many))
 
 
@@ -328,7 +305,7 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         output = func(*given)
         _scalar(output, "hvp")
         _check_strict((output,), strict)
-        slopes = _filled(_gradients((output,), given, None, True), given, strict, _INDEPENDENT)
+        slopes = filled(pulled((output,), given, None, True), given, strict, _INDEPENDENT)
         found = forward_product(slopes, given, vectors, create_graph, strict, _LINEAR)
     return (_settled((output,), create_graph)[0], _shown(_settled(found, create_graph), many))
 

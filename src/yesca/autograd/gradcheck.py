@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ..base.frames import warn
 from ..dispatch.call import OPERATORS
+from ..func._vmap import vmap
 from . import jacobians
-from .calls import edge_of, grad
+from .calls import edge_of, gradients
 from .engine import Run
+from .grads import grad
 from .jacobians import Pair, as_tuple, wants
 from .modes import enable_grad
 
@@ -37,6 +40,8 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
         check_undefined_grad: results without a gradient must give none, or zeros.
         check_grad_dtypes: gradients must have the inputs' dtype.
         check_batched_grad: `grad(is_grads_batched=True)` must give what single passes give.
+        check_batched_forward_grad: tangents of a batch of directions, under `torch.vmap`, must be
+            what single directions give.
         check_forward_ad: check the tangents of `forward_ad` as well.
         check_backward_ad: check the gradients.
         fast_mode: compare the Jacobian times one pair of vectors only.
@@ -58,7 +63,7 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
     try:
         _Check(func, as_tuple(inputs), eps, atol, rtol).run(
             nondet_tol, check_backward_ad, check_forward_ad, fast_mode, check_batched_grad,
-            check_undefined_grad, check_grad_dtypes)
+            check_batched_forward_grad, check_undefined_grad, check_grad_dtypes)
     except GradcheckError:
         if raise_exception:
             raise
@@ -99,8 +104,8 @@ def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = Non
             xs = tuple([OPERATORS.alias(x) if wants(x) else x for x in xs])
         sources = [x for x in xs if wants(x)]
         with enable_grad():
-            found = grad(_differentiable(func(*xs)), sources, gs, create_graph=True,
-                         allow_unused=True)
+            found = gradients(_differentiable(func(*xs)), sources, gs, create_graph=True,
+                              allow_unused=True)
         return tuple([g for g in found if g is not None])
 
     return gradcheck(first, (*given, *chosen), eps=eps, atol=atol, rtol=rtol,
@@ -125,7 +130,7 @@ class _Check:
         self.sources = [x for x in inputs if wants(x)]
 
     def run(self, nondet_tol: float, backward: bool, forward: bool, fast: bool, batched: bool,
-            undefined: bool, dtypes: bool) -> None:
+            batched_forward: bool, undefined: bool, dtypes: bool) -> None:
         _check_inputs(self.inputs)
         with enable_grad():
             made = as_tuple(self.func(*self.inputs))
@@ -149,6 +154,8 @@ class _Check:
                 places, fast, "Jacobian computed with forward mode mismatch",
                 lambda j, fast: jacobians.forward(self.func, self.inputs, self.sources[j], places,
                                                   fast))
+            if batched_forward:
+                self._batched_forward(places)
 
     def _compare(self, places: list[int], fast: bool, what: str,
                  analytical: Callable[[int, bool], list[Any]]) -> None:
@@ -183,7 +190,7 @@ class _Check:
     def _one(self, output: Any, source: Any, nondet_tol: float, dtypes: bool) -> None:
         """Two passes backward agree, and give what has the input's shape (and dtype)."""
         given = jacobians.numbers_like(output)
-        found, again = [grad(output, source, given, retain_graph=True, allow_unused=True)[0]
+        found, again = [gradients(output, source, given, retain_graph=True, allow_unused=True)[0]
                         for _ in range(2)]
         if found is None:
             return
@@ -203,18 +210,41 @@ class _Check:
         """One pass with a batch of gradients gives what a pass for each of them gives."""
         for i, output in enumerate(outputs):
             rows = [jacobians.numbers_like(output), jacobians.numbers_like(output) * -0.5]
-            whole = grad(output, self.sources, OPERATORS.stack(rows), is_grads_batched=True,
-                         retain_graph=True, allow_unused=True)
-            single = [grad(output, self.sources, row, retain_graph=True, allow_unused=True)
+            single = [gradients(output, self.sources, row, retain_graph=True, allow_unused=True)
                       for row in rows]
+            whole = _in_batch("the backward formula", "check_batched_grad", lambda o, r: grad(
+                o, self.sources, OPERATORS.stack(r), is_grads_batched=True, retain_graph=True,
+                allow_unused=True), output, rows)
             for j, (found, *parts) in enumerate(zip(whole, *single, strict=True)):
-                if found is None:
-                    continue
-                wanted = OPERATORS.stack(parts)
-                if not self._close(wanted, found):
-                    raise GradcheckError(
-                        f"For output {i} and input {j}: the batched gradient differs from single "
-                        f"ones.\nExpected:\n{wanted}\nGot:\n{found}")
+                if found is not None:
+                    self._same(i, j, OPERATORS.stack(parts), found)
+
+    def _batched_forward(self, places: list[int]) -> None:
+        """Tangents of a batch of directions are those of each direction."""
+        for j, source in enumerate(self.sources):
+            rows = [jacobians.numbers_like(source.detach()) * factor for factor in (1, -0.5)]
+            function = partial(jacobians.tangents, self.func, self.inputs, source, places)
+            single = [function(row) for row in rows]
+            whole = _in_batch("forward mode", "check_batched_forward_grad", lambda f, r: vmap(f)(
+                OPERATORS.stack(r)), function, rows)
+            for i, found, *parts in zip(places, whole, *single, strict=True):
+                self._same(i, j, OPERATORS.stack(parts), found)
+
+    def _same(self, i: int, j: int, wanted: Any, found: Any) -> None:
+        if not self._close(wanted, found):
+            raise GradcheckError(f"For output {i} and input {j}: a batch of derivatives differs "
+                                 f"from single ones.\n\nGot:\n{found}\n\nExpected:\n{wanted}\n")
+
+
+def _in_batch(what: str, option: str, function: Callable[..., Any], *args: Any) -> Any:
+    """What a function makes of a batch; what batches cannot do is an error of the check."""
+    try:
+        return function(*args)
+    except RuntimeError as error:
+        raise GradcheckError(
+            f"While computing batched gradients, got: {error}\n\nHint: {what} runs once for a "
+            "batch of vectors, as under torch.vmap, so it may not look at a vector's values in "
+            f"Python. Write it with operators, or leave {option} off.") from error
 
 
 def _slowly(numerical: Any, analytical: Any) -> str:

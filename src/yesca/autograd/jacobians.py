@@ -13,7 +13,7 @@ from typing import Any
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS
 from . import forward_ad
-from .calls import grad
+from .calls import gradients
 from .modes import enable_grad, no_grad
 
 Tensors = tuple[Any, ...]
@@ -126,7 +126,7 @@ def backward(outputs: list[Any], source: Any, fast: bool) -> list[Any]:
 
 
 def _slope(output: Any, source: Any, given: Any) -> Any:
-    made = grad(output, source, given, retain_graph=True, allow_unused=True)[0]
+    made = gradients(output, source, given, retain_graph=True, allow_unused=True)[0]
     return OPERATORS.zeros_like(source.detach()) if made is None else made.detach()
 
 
@@ -140,17 +140,21 @@ def _inner(a: Any, b: Any) -> Any:
 def forward(func: Callable[..., Any], inputs: Tensors, source: Any, places: list[int],
             fast: bool) -> list[Any]:
     """By tangents."""
-    rows, outputs = [], ()
-    for way in _directions(source.detach(), fast) or [OPERATORS.zeros_like(source.detach())]:
-        with enable_grad(), forward_ad.dual_level():
-            given = [forward_ad.make_dual(x, way) if x is source else x for x in inputs]
-            made = as_tuple(func(*given))
-            pairs = [forward_ad.unpack_dual(made[k]) for k in places]
-        outputs = tuple([p.primal.detach() for p in pairs])
-        rows.append([OPERATORS.zeros_like(o) if p.tangent is None else p.tangent.detach()
-                     for p, o in zip(pairs, outputs, strict=True)])
-    return _assembled(rows, source, outputs, fast)
+    ways = _directions(source.detach(), fast) or [OPERATORS.zeros_like(source.detach())]
+    rows = [list(tangents(func, inputs, source, places, way)) for way in ways]
+    return _assembled(rows, source, tuple(rows[0]), fast)
+
+
+def tangents(func: Callable[..., Any], inputs: Tensors, source: Any, places: list[int], way: Any
+             ) -> Tensors:
+    """The tangents of some of the outputs in one direction of an input."""
+    with enable_grad(), forward_ad.dual_level():
+        given = [forward_ad.make_dual(x, way) if x is source else x for x in inputs]
+        made = as_tuple(func(*given))
+        pairs = [forward_ad.unpack_dual(made[k]) for k in places]
+    return tuple([OPERATORS.zeros_like(p.primal.detach()) if p.tangent is None
+                  else p.tangent.detach() for p in pairs])
 
 
 __all__ = ["Pair", "as_tuple", "backward", "by_parts", "forward", "numbers_like", "numerical",
-           "wants"]
+           "tangents", "wants"]

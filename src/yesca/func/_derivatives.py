@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .._tensor import Tensor
-from ..autograd import calls, functional
+from ..autograd import calls, products
 from ..autograd.duals import along
 from ..autograd.inplace import gradient_edge
 from ..autograd.modes import enable_grad
@@ -126,8 +126,8 @@ def _pull(outputs: list[Any], inputs: list[Any], grads: list[Any] | None, create
     with _below_levels():
         values = _values(inputs)
         seeds = [ops.ones_like(r) for r in _values(roots)] if given is None else given
-        found = calls.grad(_values(roots), values, seeds, retain_graph=True, create_graph=create,
-                           allow_unused=True, materialize_grads=True)
+        found = calls.gradients(_values(roots), values, seeds, retain_graph=True,
+                                create_graph=create, allow_unused=True, materialize_grads=True)
     return [raised(g, own) for g, own in zip(found, levels, strict=True)]
 
 
@@ -303,8 +303,8 @@ def _pull_later(outputs: list[Any], inputs: list[Any], grads: list[Any], create:
     try:
         given = [raised(ops.movedim(g, behind, front), tuple(later)) for g, _ in whole]
         set_levels([*STATE.levels, *later])
-        found = calls.grad(roots, values, given, retain_graph=True, create_graph=create,
-                           allow_unused=True, materialize_grads=True)
+        found = calls.gradients(roots, values, given, retain_graph=True, create_graph=create,
+                                allow_unused=True, materialize_grads=True)
         made = [fully_lowered(_everywhere(f))[0] for f in found]
         set_levels([level for level in STATE.levels if not level.is_batch])
         made = [ops.movedim(m, front, behind) for m in made]
@@ -380,7 +380,7 @@ def _push(outputs: list[Any], inputs: list[Any], vectors: list[Any], create: boo
     levels = [fully_lowered(r)[1] for r in roots]
     given = _values([_everywhere(v) for v in vectors])
     with _below_levels():
-        found = functional.forward_product(tuple(_values(roots)), tuple(_values(inputs)),
+        found = products.forward_product(tuple(_values(roots)), tuple(_values(inputs)),
                                            tuple(given), create)
     return [raised(f, own) for f, own in zip(found, levels, strict=True)]
 

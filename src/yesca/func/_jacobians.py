@@ -35,11 +35,11 @@ def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False,
         output, back = made[0], made[1]
         outputs, shape = _tensors_only(
             output, "jacrev: Expected all outputs of the function to be tensors")
-        blocks = _mapped(lambda *given: back(tree_unflatten(list(given), shape)), outputs, leaves,
-                         "error", chunk_size)
+        blocks = linear_rows(lambda *given: back(tree_unflatten(list(given), shape)), outputs,
+                             leaves, "error", chunk_size)
         rows = [tree_unflatten([ops.reshape(part, (*one.shape, *x.shape))
                                 for part, x in zip(parts, leaves, strict=True)], structure)
-                for one, parts in zip(outputs, _columns_of(blocks, outputs), strict=True)]
+                for one, parts in zip(outputs, columns_of(blocks, outputs), strict=True)]
         jacobian = tree_unflatten(rows, shape)
         return (jacobian, made[2]) if has_aux else jacobian
 
@@ -60,8 +60,8 @@ def _of_leaves(func: Callable[..., Any], argnums: Any, args: tuple[Any, ...],
     return leaves, structure, chosen_only
 
 
-def _mapped(function: Callable[..., Any], spaces: list[Any], results: list[Any], randomness: str,
-            chunk_size: int | None) -> list[Any]:
+def linear_rows(function: Callable[..., Any], spaces: list[Any], results: list[Any],
+                randomness: str, chunk_size: int | None) -> list[Any]:
     """A linear function on the unit vectors of all spaces, one after the other, as batches.
 
     Gives each result with a row for every unit vector.
@@ -80,7 +80,7 @@ def _mapped(function: Callable[..., Any], spaces: list[Any], results: list[Any],
     return list(made)
 
 
-def _columns_of(blocks: list[Any], spaces: list[Any]) -> list[list[Any]]:
+def columns_of(blocks: list[Any], spaces: list[Any]) -> list[list[Any]]:
     """Per space: the rows of its unit vectors, of each result."""
     found, start = [], 0
     for space in spaces:
@@ -112,10 +112,10 @@ def jacfwd(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *,
 
         if not sum(x.numel() for x in leaves):
             product(*[ops.zeros_like(x) for x in leaves])
-        blocks = _mapped(product, leaves, [], randomness, chunk_size)
+        blocks = linear_rows(product, leaves, [], randomness, chunk_size)
         rows = []
         for k, (size, dtype) in enumerate(known["specs"]):
-            columns = _columns_of(blocks[k:k + 1], leaves) if blocks else [
+            columns = columns_of(blocks[k:k + 1], leaves) if blocks else [
                 [ops.zeros((0, *size), dtype=dtype)] for _ in leaves]
             rows.append(tree_unflatten(
                 [ops.reshape(ops.movedim(own, 0, -1), (*size, *x.shape))
@@ -141,4 +141,4 @@ def _check_chunk(name: str, chunk_size: int | None) -> None:
         raise ValueError(f"{name}: `chunk_size` should be greater than 0.")
 
 
-__all__ = ["hessian", "jacfwd", "jacrev"]
+__all__ = ["columns_of", "hessian", "jacfwd", "jacrev", "linear_rows"]
