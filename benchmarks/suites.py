@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from .sides import PROCESS, Task
+from .sides import PROCESS, PROGRAMS, Task
 
 FLOATS = 2048 * 2048  # elements of each tensor of `large_ops`
 WORD = 4  # bytes of a float32
@@ -28,6 +27,10 @@ class Case:
     base: str = "torch"
     figure: str = "ratio"
     label: str = ""  # what the report calls it, where the name alone does not say enough
+    part: str = ""  # of the program: an argument; where none is said, the name before a comma
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "part", self.part or self.name.split(", ")[0])
 
 
 @dataclass(frozen=True)
@@ -42,13 +45,15 @@ class Suite:
     extra_sides: tuple[str, ...] = ()
 
     def only(self, names: Collection[str]) -> Suite:
-        """This suite with the cases of these names, and only what of its program they need.
-
-        A name stands for what is said of it after a comma too: "GPT" for "GPT, beyond ...".
-        """
-        wanted = tuple(f"{name}, " for name in names)
-        cases = tuple(case for case in self.cases if f"{case.name}, ".startswith(wanted))
-        parts = tuple(part for part in self.task.parts if part in names)
+        """This suite with the cases of these names or parts, and only the parts they need."""
+        starts = tuple(f"{name}, " for name in names)
+        cases = tuple(
+            case
+            for case in self.cases
+            if case.part in names or f"{case.name}, ".startswith(starts)
+        )
+        needed = {case.part for case in cases}
+        parts = tuple(part for part in self.task.parts if part in needed)
         return replace(self, cases=cases, task=replace(self.task, parts=parts))
 
 
@@ -83,10 +88,30 @@ CALLS = Suite(
     "calls",
     "everyday calls on small tensors, one a line in programs/calls.txt",
     Task("calls.py"),
-    tuple(map(Case, (Path(__file__).parent / "programs" / "calls.txt").read_text(
-        encoding="utf-8").splitlines())),
+    tuple(map(Case, (PROGRAMS / "calls.txt").read_text(encoding="utf-8").splitlines())),
     unit="µs",
     mean_limit=0.6,
+    shows_mean=True,
+)
+
+SIZES = ("16", "100 k", "4 M")
+OPERATORS = [
+    tuple(map(str.strip, line.split("|")))
+    for line in (PROGRAMS / "sweep.txt").read_text(encoding="utf-8").splitlines()
+]
+
+SWEEP = Suite(
+    "sweep",
+    "the 60 tensor operators that most programs call, on 16 to 4 million float32",
+    Task("sweep.py", parts=SIZES),
+    tuple(
+        Case(f"{name} {size}{way}", limit=1.5, part=size)
+        for size in SIZES
+        for name, _, leaf in OPERATORS
+        for way in ("", ", backward")[: 2 if leaf else 1]
+    ),
+    unit="µs",
+    mean_limit=0.9,
     shows_mean=True,
 )
 
@@ -270,6 +295,7 @@ SUITES = {
     for suite in (
         SMALL_OPS,
         CALLS,
+        SWEEP,
         LARGE_OPS,
         MATMUL,
         BIGRAM,

@@ -80,7 +80,7 @@ def test_limits_are_those_of_the_project():
         (name, case.name): case.limit
         for name, suite in SUITES.items()
         for case in suite.cases
-        if case.limit is not None and name not in ("small_ops", "large_ops")
+        if case.limit is not None and name not in ("small_ops", "sweep", "large_ops")
         if case.base == "torch" or case.figure == "later"
     }
     products = {
@@ -98,6 +98,8 @@ def test_limits_are_those_of_the_project():
         ("import", PROCESS): 0.13,
     }
     assert {case.limit for case in SUITES["large_ops"].cases} == {1.1}
+    sweep = SUITES["sweep"]
+    assert ({case.limit for case in sweep.cases}, sweep.mean_limit) == ({1.5}, 0.9)
     check_limits_of_compiled_suites(compiled)
 
 
@@ -147,6 +149,12 @@ def test_a_transformer_step_needs_no_more_than_in_pytorch(run_program):
     most = json.loads(recorded.read_text(encoding="utf-8"))["gpt_step_peak_bytes"]
     found = json.loads(run_program(PROGRAMS / SUITES["compiled_memory"].task.program))
     assert 0 < found["GPT"] <= most
+
+
+def test_the_sweep_times_sixty_operators_with_their_gradients(run_program):
+    seconds = json.loads(run_program(PROGRAMS / SUITES["sweep"].task.program, "16"))
+    assert list(seconds) == [case.name for case in SUITES["sweep"].only(["16"]).cases]
+    assert sum("backward" not in name for name in seconds) == 60
 
 
 @pytest.mark.parametrize("name", ["bigram", "network"])
