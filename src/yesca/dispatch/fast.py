@@ -126,6 +126,8 @@ class _Fast:
         slow = (self.off or state.python or state.levels or state.saving or state.inference
                 or state.anomaly or state.autocast)
         recorder = state.recorder
+        if recorder is not None and recorder.passing:
+            recorder = None
         if recorder is not None:
             slow = slow or recorder.running  # for another thread; this one waits for it in Python
         if observing.current is not None:

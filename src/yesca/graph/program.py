@@ -2,7 +2,9 @@
 
 `build(entries, live)` drops what nobody can see, joins launches (`groups.py`), gives every
 temporary a place in one arena by its lifetime, and writes launches and storages in the forms that
-`runtime/native/replay.py` and `runtime/native/finish.py` walk.
+`runtime/native/replay.py` and `runtime/native/finish.py` walk. A *plain* program has the launches
+of its calls as they are: it is made in a fraction of the time, for a recording that may never run
+again.
 """
 
 from __future__ import annotations
@@ -67,6 +69,7 @@ class Program:
     bases:   what the launches' addresses start from: (place, number) of earlier storages
     outputs: (place, number, bytes) of storages that live on; each run allocates them
     cells:   words at the arena's `cells_at` in which launches report errors: (plan, word, count)
+    plain:   nothing is joined in it
     inside:  gives what only people ask for, and what a stored program must find out again
     """
 
@@ -79,6 +82,8 @@ class Program:
     cells: tuple[tuple[Plan, int, int], ...]
     cells_at: int
     inside: Callable[[], Inside]
+    plain: bool = False
+    runs: int = field(init=False, default=0)  # how often it was looked for
     address: int = field(init=False)
     frame_address: int = field(init=False)
 
@@ -121,8 +126,9 @@ def needed(entries: Sequence[Entry], live: Iterable[int], sizes: Container[int])
 class _Builder:
     """Writes one program."""
 
-    def __init__(self, entries: Sequence[Entry], live: tuple[int, ...], sizes: dict[int, int]
-                 ) -> None:
+    def __init__(self, entries: Sequence[Entry], live: tuple[int, ...], sizes: dict[int, int],
+                 plain: bool) -> None:
+        self.plain = plain
         self.live = frozenset(live)
         self.sizes = sizes  # bytes of the storages that the recording made, and of temporaries
         self.checks = sum(entry.plan.checks for entry in entries)
@@ -130,10 +136,7 @@ class _Builder:
         self.temporaries = 0
         self.cells = checked(entries)
         made = [step for entry in entries for step in self._steps(entry)]
-        earlier = {m for step in made for m in step.touched if m >= 0 and m not in sizes}
-        kept = self.live | earlier
-        made = without_repeats(made, self.sizes, kept)
-        self.steps = computed_again(grouped(made, kept), self.sizes, kept)
+        self.steps = made if plain else self._joined(made)
         longest = max((len(step.words) for step in self.steps), default=0)
         self.cells_at = 8 * longest
         self.bases_at = self.cells_at + 8 * self.checks
@@ -141,6 +144,12 @@ class _Builder:
         self.outputs: dict[int, int] = {}
         self.offsets: dict[int, int] = {}
         self.arena = 0  # bytes
+
+    def _joined(self, made: list[Step]) -> list[Step]:
+        earlier = {m for step in made for m in step.touched if m >= 0 and m not in self.sizes}
+        kept = self.live | earlier
+        made = without_repeats(made, self.sizes, kept)
+        return computed_again(grouped(made, kept), self.sizes, kept)
 
     # ---- entries to steps --------------------------------------------------------------------
 
@@ -157,7 +166,7 @@ class _Builder:
             self.reported += plan.checks
         written = {0, *plan.writes} if plan.inplace else set(plan.writes)
         for launch, stage in zip(plan.launches, plan.stages, strict=True):
-            yield of_launch(launch, stage, places,
+            yield of_launch(launch, None if self.plain else stage, places,
                             lambda slot: slot >= plan.operands or slot in written, entry.numbers)
 
     # ---- the program -------------------------------------------------------------------------
@@ -178,7 +187,7 @@ class _Builder:
         return Program(
             block, self._frame(count, slow), bases,
             tuple((place, n, self.sizes[n]) for n, place in self.outputs.items()),
-            self.arena, slow, tuple(self.cells), self.cells_at, lambda: inside)
+            self.arena, slow, tuple(self.cells), self.cells_at, lambda: inside, self.plain)
 
     def _frame(self, count: int, slow: bool) -> Any:
         words = [count, self.arena, self.cells_at, self.bases_at, self.checks, int(slow), 0]
@@ -228,10 +237,10 @@ def checked(entries: Iterable[Entry]) -> list[tuple[Plan, int, int]]:
 
 
 def build(kept: Sequence[Entry], live: tuple[int, ...], sizes: Mapping[int, int],
-          count: int) -> Program:
+          count: int, plain: bool = False) -> Program:
     """The program of a recording of `count` storages.
 
     kept: the entries that are needed; live: the new storages that somebody still holds; sizes:
-    bytes of all new storages.
+    bytes of all new storages; plain: with the launches as they are.
     """
-    return _Builder(kept, live, dict(sizes)).build(count)
+    return _Builder(kept, live, dict(sizes), plain).build(count)

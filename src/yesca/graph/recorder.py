@@ -26,8 +26,8 @@ from ..dispatch.state import STATE
 from ..runtime import memory
 from ..runtime.plan import Plan
 from ..runtime.recording import (
-    BRANCH, CALLS, CHECKED, CLOSED, NODE, NOTHING, NUMBER_MASK, OTHERS_LIVE, PENDING_BYTES, RAN,
-    REPORTED,
+    BRANCH, CALLS, CHECKED, CLOSED, FRAME, NODE, NOTHING, NUMBER_MASK, OTHERS_LIVE, PENDING_BYTES,
+    RAN, REPORTED,
 )
 from . import breaks, checks, tape
 from .program import Program
@@ -49,6 +49,9 @@ class Recorder:
         self.running = False
         self.inside = False  # between `begin` and `end`
         self.strict = False  # fullgraph=True: a break is an error
+        self.leaving = False  # the call recorded last is the last one of this compiled call
+        self.passing = False  # what follows is run at once
+        self.again = False  # it is recorded, for its beginning has come before
         self._called = (self.branch, self.checked)  # by native code: they live as long
         self.tape.header[BRANCH], self.tape.header[CHECKED] = map(id, self._called)
         self._held = self._references_of_the_tape()
@@ -68,6 +71,7 @@ class Recorder:
         if self.tape.storages:  # of a call whose end was interrupted
             self.flush()
         self.trie, self.strict, self.inside = trie, strict, True
+        self.leaving = self.passing = self.again = False
         STATE.recorder = self
         native, root = self.native, trie.root.address
         if native is None or not native.begin(self.tape.address, root):
@@ -121,8 +125,12 @@ class Recorder:
 
     def offer(self, plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> Any:
         """Record a call; gives the storages of its results, or None if it has to run at once."""
+        if self.passing:
+            return None
         with self.lock:
-            if self.tape.closed():  # the handler of a signal: it has come in between
+            if self.tape.closed():  # the handler of a signal has come in between, or it leaves
+                if self.leaving:
+                    self.flush()
                 return None
             alone = plan.checks and not self.tape.storages  # it would run at once
             if alone or plan.host or plan.record.kind == "random" or not self._recordable(
@@ -156,7 +164,7 @@ class Recorder:
             try:
                 key = self._key(plan, tensors, scalars)
                 made = [] if plan.inplace else [self.tape.new(s.nbytes) for s in plan.results]
-                node = self.trie.branch(header[NODE], key).address
+                node = self._next(key)
             except BaseException:
                 self._break_off()
                 raise
@@ -194,12 +202,28 @@ class Recorder:
         header = self.tape.header
         try:
             key = ctypes.string_at(address, nbytes)
-            node = self.trie.branch(header[NODE], key).address
+            node = self._next(key)
         except BaseException:
             self._break_off()
             raise
         if header[PENDING_BYTES] >= CLOSED:
             header[NODE] = node
+
+    def _next(self, key: bytes) -> int:
+        """The node after a call. Where most of what is new comes just once, a call that is new is
+        recorded, but what follows it is run at once, until it comes again."""
+        trie, header = self.trie, self.tape.header
+        before = header[NODE]
+        known = len(trie.nodes)
+        node = trie.branch(before, key)
+        if len(trie.nodes) > known and not self.again:
+            if trie.at(before).left:
+                self.again = True
+            elif not self.strict and trie.passing():
+                node.left = self.leaving = True
+                if header[PENDING_BYTES] >= CLOSED:  # no handler of a signal has run it
+                    header[PENDING_BYTES] += CLOSED
+        return node.address
 
     def _break_off(self) -> None:
         """An error has come between the parts of a call: run what was recorded before it."""
@@ -293,6 +317,10 @@ class Recorder:
         start = trie.resumed(node) if trie is self.trie else trie.root
         self.trie = trie
         self.tape.clear(start.address)
+        if self.leaving:
+            self.leaving, self.passing = False, True
+            for listener in state.listeners:
+                listener()
 
     def _replay(self, node: Node, storages: list[Any]) -> Any:
         """Run the program for what is held now; gives (plan, error words) of a failed call."""
@@ -300,7 +328,8 @@ class Recorder:
         replays += 1
         if self.native is None:
             return self._run(self.trie.program(node, self._live(node, storages)), storages)
-        finish, program, ran = self.native.finish, node.latest, OTHERS_LIVE
+        finish, ran = self.native.finish, OTHERS_LIVE
+        program = node.latest if node.block[FRAME] else None
         for _ in range(1 + RECOUNTS):
             if program is not None:
                 if self.tape.storages is not storages:

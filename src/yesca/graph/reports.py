@@ -2,8 +2,8 @@
 
 A function needs a new program when it launches something else than before, on memory of another
 layout, or when other results outlive it. A few are usual (an optimizer's first steps, the last
-batch); a function that needs one at nearly every call is a *storm*: building them costs more than
-they save, and that is said once, without being asked.
+batch); a function that needs one at nearly every call is a *storm*: it gains nothing from being
+compiled, and that is said once, without being asked.
 """
 
 from __future__ import annotations
@@ -23,24 +23,30 @@ STORM = 64  # calls of one function that needed a new program
 _log = logging.getLogger("yesca.graph")
 
 
-def built(about: Any, program: Program, entries: list[Entry], why: Callable[[], str]) -> None:
-    """A function got a new program; why(): what was not known of it."""
+def needed(about: Any, plain: bool, why: Callable[[], str]) -> None:
+    """A function needed a new program, and got one, plain or joined; why(): what was not known."""
     again = about.built > 0 and about.calls > 1
     about.built += 1
     if about.last != about.calls:
         about.last, about.building = about.calls, about.building + 1
     if again and logs.on("recompiles"):
-        logs.write("recompiles", f"{about.name()}: program {about.built}, because {why()}")
+        kind = " (not joined unless it runs again)" if plain else ""
+        logs.write("recompiles", f"{about.name()}: program {about.built}{kind}, because {why()}")
+    if about.building >= STORM and 2 * about.building > about.calls and not about.told:
+        about.told = True
+        _log.warning(
+            "%s needed a new program in %d of its %d calls, so that most of what it launches is "
+            "not joined, and runs as without compile; the last one because %s. "
+            "YESCA_LOGS=recompiles shows each of them.",
+            about.name(), about.building, about.calls, why())
+
+
+def built(about: Any, program: Program, entries: list[Entry]) -> None:
+    """A function got a program whose launches are joined."""
     if logs.on("fusion"):
         logs.write("fusion", f"{about.name()}: {table(program, entries)}")
     if logs.on("output_code"):
         logs.write("output_code", f"{about.name()}\n{code(program, entries)}")
-    if about.building >= STORM and 2 * about.building > about.calls and not about.told:
-        about.told = True
-        _log.warning(
-            "%s needed a new program in %d of its %d calls, which costs more than it saves; the "
-            "last one because %s. YESCA_LOGS=recompiles shows each of them.",
-            about.name(), about.building, about.calls, why())
 
 
 def table(program: Program, entries: Sequence[Entry]) -> str:

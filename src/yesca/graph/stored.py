@@ -28,13 +28,15 @@ LEAST_CALLS = 16  # of shorter recordings a program is made as quickly as it is 
 
 
 def program(entries: Sequence[Entry], live: tuple[int, ...], sizes: Mapping[int, int],
-            count: int) -> Program:
-    """The program of a recording: read, or made and stored.
+            count: int, plain: bool = False) -> Program:
+    """The program of a recording: read, or made and stored; a plain one is made as quickly.
 
     live: the new storages that somebody still holds; sizes: bytes of all new storages; count: of
     all storages.
     """
     kept = needed(entries, live, sizes)
+    if plain:
+        return build(kept, live, sizes, count, plain)
     key = "" if len(kept) < LEAST_CALLS else _key(kept, live, sizes, count)
     if not key:
         return build(kept, live, sizes, count)

@@ -8,6 +8,7 @@ the same work on storages that share memory in the same way, and need no plannin
 from __future__ import annotations
 
 import ctypes
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,9 @@ from .program import Entry, Operand, Program
 
 #: Of one function; then its trie starts anew.
 MOST_NODES, MOST_PROGRAMS = 1 << 15, 1 << 10
+#: What is new gets a plain program until it runs again, where this many calls have left programs
+#: that ran just once, or its own call this many.
+MOST_CALLS_ONCE, MOST_OF_CALL_ONCE = 3, 16
 #: How many recorded calls before a program for several threads these are woken: as long as that
 #: takes, and less than they watch for work.
 LEAD = 8
@@ -31,7 +35,7 @@ class Node:
     """
 
     __slots__ = ("parent", "children", "entry", "sizes", "numbers", "values", "block", "address",
-                 "programs", "new", "after", "latest", "written")
+                 "programs", "new", "after", "latest", "written", "left")
 
     def __init__(self, parent: Node | None, key: bytes, entry: Entry | None,
                  sizes: dict[int, int], numbers: int, values: int) -> None:
@@ -47,15 +51,17 @@ class Node:
         self.programs: dict[tuple[int, ...], Program] = {}
         self.latest: Program | None = None  # the one that ran last: the likeliest to run next
         self.after: Node | None = None  # where recording goes on after a break here
+        self.left = False  # what came after it at first was not recorded
         self.written: frozenset[int] = frozenset()  # earlier storages that calls write up to here
         if parent is not None and entry is not None:
             self.written = parent.written.union(n for n in entry.written() if n not in sizes)
         self.new: tuple[int, ...] = (*parent.new, *sizes) if parent is not None else ()
 
     def runs(self, program: Program) -> None:
-        """Note which program runs here."""
+        """Note which program runs here; native code goes on with one that has run before."""
         self.latest = program
-        self.block[FRAME] = program.frame_address
+        program.runs += 1
+        self.block[FRAME] = program.frame_address if program.runs > 1 else 0
         if program.slow:
             early = self
             for _ in range(LEAD):
@@ -140,6 +146,7 @@ class Trie:
     def __init__(self, about: Function) -> None:
         self.about = about
         self.programs = 0
+        self.once: dict[Program, int] = {}  # those that ran once, and the calls that made them
         self.starts: dict[str, Node] = {}
         self.root = _start()
         self.nodes: dict[int, Node] = {self.root.address: self.root}
@@ -162,13 +169,33 @@ class Trie:
         """What computes the new storages in `live`, and every write to earlier ones."""
         found = node.programs.get(live)
         if found is None:
-            entries = node.entries()
-            sizes = {n: nbytes for one in node.path() for n, nbytes in one.sizes.items()}
-            found = node.programs[live] = stored.program(entries, live, sizes, node.numbers)
+            found = self._made(node, live, self.passing())
             self.programs += 1
-            reports.built(self.about, found, entries, node.why)
+            reports.needed(self.about, found.plain, node.why)
+            if not found.plain:
+                self.once[found] = self.about.calls
+        elif found.plain:
+            found = self._made(node, live, False)
+        elif found in self.once:
+            call = self.once[found]
+            self.once = {p: c for p, c in self.once.items() if c != call}
         node.runs(found)
         return found
+
+    def _made(self, node: Node, live: tuple[int, ...], plain: bool) -> Program:
+        entries = node.entries()
+        sizes = {n: nbytes for one in node.path() for n, nbytes in one.sizes.items()}
+        made = node.programs[live] = stored.program(entries, live, sizes, node.numbers, plain)
+        if not plain:
+            reports.built(self.about, made, entries)
+        return made
+
+    def passing(self) -> bool:
+        """Whether what is new will come just once, from what became of the programs so far."""
+        calls = Counter(self.once.values())
+        made = calls.pop(self.about.calls, 0)
+        return not breaks.listeners and (
+            len(calls) >= MOST_CALLS_ONCE or made >= MOST_OF_CALL_ONCE)
 
     def resumed(self, node: Node) -> Node:
         """Where recording goes on after what led to a node has run: numbering starts anew.
