@@ -21,8 +21,9 @@ def test_compiler():
         compiled(torch.ones(2))
     assert torch.compiler.disable(compiled)(torch.ones(1)).tolist() == [2.0]
     assert seen == [True, False, False]
-    with pytest.raises(RuntimeError, match="Invalid stance"):
-        torch.compiler.set_stance("sometimes")
+    with torch.compiler.set_stance("sometimes"), pytest.raises(
+            RuntimeError, match="invalid torch.compile stance 'DynamoStance.stance='sometimes', "):
+        compiled(torch.ones(2))
 
 
 def test_disabled_inside_of_compiled():

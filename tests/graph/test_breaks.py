@@ -1,8 +1,11 @@
 """What runs a recording early, and what has to be as in eager mode then."""
 
 import copy
+import io
+import os
 import pickle
 import threading
+import traceback
 
 import pytest
 
@@ -112,18 +115,64 @@ def test_a_value_decides_a_branch(capsys):
             assert signed(torch.ones(2)).tolist() == [3.0, 3.0]
             assert signed(-torch.ones(2)).tolist() == [-3.0, -3.0]
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 1  # however often it comes
     assert all("__bool__ needs the value of a tensor: ran 3 recorded" in line for line in lines)
     assert all("test_breaks.py" in line for line in lines)
 
 
-def test_fullgraph_refuses_reads():
+def test_fullgraph_refuses_values_that_decide():
     @torch.compile(fullgraph=True)
-    def total(x):
-        return x.sum().item()
+    def signed(x):
+        return x + 1 if x.sum() > 0 else x - 1
 
-    with pytest.raises(RuntimeError, match="fullgraph=True, but item needs the value"):
-        total(torch.ones(2))
+    with pytest.raises(RuntimeError, match="fullgraph=True, but __bool__ needs the value"):
+        signed(torch.ones(2))
+
+
+def test_places_are_logged_anew_after_a_reset(capsys):
+    run = torch.compile(lambda x: (x * 2).sum().item() + (x * 3).sum().item())
+    with settings.LOGS.override(("graph_breaks",)):
+        run(torch.ones(2))
+        run(torch.ones(3))
+        assert len(capsys.readouterr().err.splitlines()) == 1  # one line, one reason
+        torch.compiler.reset()
+        run(torch.ones(2))
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("function", "name"), [
+    (lambda x: torch.linalg.solve(x, x), "solve"), (lambda x: torch.fft.fft(x), "fft"),
+    (lambda x: x.share_memory_(), "share_memory_"), (lambda x: x.svd(), "svd"),
+    (lambda x: torch.save(x, io.BytesIO()), "save")])
+def test_reasons_name_what_the_program_calls(function, name, capsys):
+    with settings.LOGS.override(("graph_breaks",)):
+        torch.compile(lambda x: function(x * 2))(torch.eye(2))
+    said = capsys.readouterr().err.splitlines()[0]
+    assert name in said.split(" reads or writes memory at once")[0]
+    assert not {"learn", "public", "in_python"} & set(said.split())
+
+
+def failing(x):
+    return x @ torch.ones(5, 5)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: failing(x * 2), lambda x: torch.nn.functional.cross_entropy(x, x[:, 0].long() * 9)])
+def test_tracebacks_of_errors_show_the_program(function):
+    def names(error):
+        frames = traceback.extract_tb(error.__traceback__)
+        return [frame.filename for frame in frames]
+
+    own = os.path.dirname(torch.__file__)
+    compiled = torch.compile(function)
+    with pytest.raises((RuntimeError, IndexError)) as caught:
+        compiled(torch.ones(3, 4))
+    found = names(caught.value)
+    assert not any(name.startswith((own, "<schema")) for name in found)
+    assert found[-1] == __file__ and len(found) >= 2
+    with settings.VERBOSE.override(True), pytest.raises((RuntimeError, IndexError)) as caught:
+        compiled(torch.ones(3, 4))
+    assert any(name.startswith(own) for name in names(caught.value))
 
 
 def test_an_exception_half_way():

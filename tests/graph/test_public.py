@@ -29,7 +29,7 @@ def test_copies_of_a_compiled_module_are_compiled(copied):
         assert not torch.equal(other(x), model(x))
     assert torch.equal(other(x), other._orig_mod(x))
     assert replays(other, x) == 1
-    other._orig_mod.register_forward_hook(lambda module, given, out: out.sum().item())
+    other._orig_mod.register_forward_hook(lambda module, given, out: print(out))
     with pytest.raises(RuntimeError, match="fullgraph=True"):
         other(x)
 
@@ -196,13 +196,13 @@ def test_names_that_programs_use_of_the_tracer():
 def test_breaks_may_be_refused_for_a_while():
     @torch.compile
     def run(x, refused):
-        read = (x + 1).sum().item()
+        read = float(str((x + 1).sum())[7:-1])
         with torch._dynamo.error_on_graph_break(refused):
-            return read + (x + 2).sum().item()
+            return read + float(str((x + 2).sum())[7:-1])
 
     x = torch.ones(2)
     assert run(x, False) == 10.0
-    with pytest.raises(torch._dynamo.exc.Unsupported, match="item needs the value of a tensor"):
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="__repr__ needs the value of a tensor"):
         run(x, True)
     assert run(x, False) == 10.0
     with torch._dynamo.error_on_graph_break(True):

@@ -5,12 +5,26 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from types import TracebackType
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 #: How the names of files begin whose functions the package writes while it runs.
 WRITTEN = ("<schema", "<derivative")
 #: How the names of all files of the package begin.
 OWN = (PACKAGE + os.sep, *WRITTEN)
+
+
+def without_own(traceback: TracebackType | None) -> TracebackType | None:
+    """A traceback without the package's own lines."""
+    places = []
+    while traceback is not None:
+        if not traceback.tb_frame.f_code.co_filename.startswith(OWN):
+            places.append((traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    found = None
+    for place in reversed(places):
+        found = TracebackType(found, *place)
+    return found
 
 
 #: How many warnings there were: what has warned once may have to warn again.

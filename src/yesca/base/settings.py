@@ -213,6 +213,11 @@ COMPILE_DISABLED: Variable[bool] = Variable(
     "1: PyTorch's way to say YESCA_COMPILE=0",
     aliases=("TORCHDYNAMO_DISABLE",),
 )
+VERBOSE: Variable[bool] = Variable(
+    "YESCA_VERBOSE", flag, False,
+    "1: errors inside compiled functions show the lines of yesca too",
+    aliases=("TORCHDYNAMO_VERBOSE",),
+)
 HOME: Variable[str] = Variable(
     "YESCA_HOME", os.path.expanduser, lambda: _user_cache("torch"),
     "folder of downloaded models (hub)",

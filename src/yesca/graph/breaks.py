@@ -9,7 +9,7 @@ from traceback import FrameSummary
 from types import FrameType
 from typing import Any
 
-from ..base.frames import OWN
+from ..base.frames import OWN, PACKAGE
 from . import logs
 
 #: Functions by which a program reads values; the frames between them and the storage don't count.
@@ -17,6 +17,12 @@ READERS = frozenset({
     "item", "tolist", "numpy", "__array__", "__bool__", "__int__", "__float__", "__index__",
     "__complex__", "__repr__", "__str__", "__format__", "__contains__", "data_ptr", "equal",
     "allclose", "__dlpack__",
+})
+#: Readers that fullgraph=True refuses: what they give decides, is printed, or leaves for good. What
+#: `item`, `numpy` and operators of data-dependent shape give is PyTorch's own way to go on.
+REFUSED = frozenset({
+    "__bool__", "__index__", "__complex__", "__repr__", "__str__", "equal", "allclose",
+    "__array__", "__dlpack__",
 })
 #: Operators whose result has a shape that depends on values.
 SHAPED = frozenset({
@@ -27,7 +33,7 @@ SHAPED = frozenset({
 KNOWN = frozenset({"masked_scatter", "histc", "histogram"})
 REASONS = {
     "read": "{} needs the value of a tensor",
-    "inside": "{} is no part of recordings",
+    "inside": "{} reads or writes memory at once",
     "shape": "{} gives a shape that depends on values",
     "check": "{} checks values while it runs",
     "full": "{} calls are recorded: more run in parts",
@@ -37,6 +43,8 @@ REASONS = {
 
 
 _RUNS = os.path.join(os.path.dirname(__file__), "public.py")
+#: How the names of files begin that bring calls to operators, and recordings to run.
+_CALLS = tuple(os.path.join(PACKAGE, room, "") for room in ("core", "dispatch", "graph", "runtime"))
 
 
 class TorchDynamoException(RuntimeError):
@@ -98,25 +106,31 @@ def wanted() -> bool:
 
 def reader(depth: int) -> tuple[str, str]:
     """(kind, name) of what reads a value: the outermost known reader on the stack, or operator
-    whose shape depends on values, else the outermost function of the package ("inside")."""
+    whose shape depends on values, else the outermost public function of the package ("inside")."""
     frame: FrameType | None = sys._getframe(depth + 1)
-    kind, found = "inside", ""
+    kind, found = "inside", "this"
     while frame is not None and frame.f_code.co_filename.startswith(OWN):
         name = frame.f_code.co_name
         if name in READERS:
             kind, found = "read", name
         elif name in SHAPED:
             kind, found = "shape", name
-        elif kind == "inside" or name in KNOWN:
+        elif name in KNOWN:
             kind, found = "inside", name
+        elif kind == "inside" and not frame.f_code.co_filename.startswith(_CALLS):
+            found = name if name.startswith("__") else name.lstrip("_")
         frame = frame.f_back
     return kind, found
 
 
-def note(kind: str, what: str, calls: int) -> Break:
-    """Report one break: why, how many recorded calls ran, at which line of the program."""
+def note(kind: str, what: str, calls: int, told: set[str]) -> Break:
+    """Report one break: why, how many recorded calls ran, at which line of the program.
+
+    told: the breaks of the function that the log has; it gets each of them once
+    """
     found = Break(kind, what, calls, _stack())
-    if logs.on("graph_breaks"):
+    if logs.on("graph_breaks") and str(found) not in told:
+        told.add(str(found))
         logs.write("graph_breaks", f"{found.reason}: ran {calls} recorded calls ({found.place})")
     for listener in listeners:
         listener.broke(found)

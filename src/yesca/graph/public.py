@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..base import settings
+from ..base.frames import without_own
 from ..dispatch.state import STATE
 from . import breaks, logs, recorder, stance
 from . import options as choices
@@ -42,7 +43,8 @@ def compile(model: Any = None, *, fullgraph: bool = False,  # noqa: A001
     NumPy) runs what is recorded so far, which costs speed and nothing else.
 
     model: a function, a module, or a class, which stays itself: calls of its instances change.
-    Without it, gives a decorator. fullgraph=True raises RuntimeError where a value is read inside.
+    Without it, gives a decorator. fullgraph=True raises RuntimeError where a value decides what
+    is done next or is printed, and where the program asks for a break.
     disable=True (or YESCA_COMPILE=0) gives `model` back. What names of backend, mode and options
     choose among in PyTorch is one and the same here; unknown ones raise InvalidBackend and
     RuntimeError. A function as backend is refused with InvalidBackend: it would compile what a
@@ -129,11 +131,16 @@ def _compiled(function: Callable[..., Any], fullgraph: bool) -> Callable[..., An
             return _specially(about, run, args, kwargs)
         own = recorder.current()
         try:
-            own.begin(about.recordings(), fullgraph)
-            return function(*args, **kwargs)
-        finally:
-            STATE.recorder = None  # Ctrl-C may come as soon as `end` is entered
-            own.end()
+            try:
+                own.begin(about.recordings(), fullgraph)
+                return function(*args, **kwargs)
+            finally:
+                STATE.recorder = None  # Ctrl-C may come as soon as `end` is entered
+                own.end()
+        except Exception as error:
+            if not settings.VERBOSE.get():
+                error.__traceback__ = without_own(error.__traceback__)
+            raise
 
     run._torchdynamo_orig_callable = function  # type: ignore[attr-defined]
     return run

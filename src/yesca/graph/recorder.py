@@ -239,7 +239,8 @@ class Recorder:
             return
         if breaks.wanted():
             assert node.entry is not None
-            breaks.note("check", node.entry.plan.record.name, header[CALLS])
+            breaks.note("check", node.entry.plan.record.name, header[CALLS],
+                        self.trie.about.broken)
         self.flush()
 
     # ---- running -----------------------------------------------------------------------------
@@ -253,12 +254,13 @@ class Recorder:
                 self.flush()
                 return
             kind, what = breaks.reader(2)
-            self.broken(kind, what, self.strict and STATE.recorder is self and kind != "inside")
+            self.broken(kind, what, self.strict and STATE.recorder is self
+                        and what in breaks.REFUSED)
 
     def broken(self, kind: str, what: str, refused: bool) -> None:
         """Run what is recorded before the function's end; an error where that is refused."""
         with self.lock:
-            found = breaks.note(kind, what, self.tape.header[CALLS]) \
+            found = breaks.note(kind, what, self.tape.header[CALLS], self.trie.about.broken) \
                 if refused or breaks.wanted() else None
             self.flush()
             if refused and found is not None:

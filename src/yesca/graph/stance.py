@@ -11,8 +11,8 @@ from typing import Any
 from ..dispatch import state
 from ..dispatch.state import STATE
 
-STANCES = ("default", "force_eager", "eager_on_recompile", "fail_on_recompile",
-           "eager_then_compile", "aot_eager_then_compile")
+STANCES = frozenset({"default", "force_eager", "eager_on_recompile", "fail_on_recompile",
+                     "eager_then_compile", "aot_eager_then_compile"})
 _current = "default"
 
 
@@ -32,7 +32,10 @@ def special() -> bool:
 
 
 def chosen() -> str:
-    """The stance of this thread's next call."""
+    """The stance of this thread's next call; an error for one that nobody knows."""
+    if _current not in STANCES:
+        raise RuntimeError(f"invalid torch.compile stance 'DynamoStance(stance={_current!r}, "
+                           "skip_guard_eval_unsafe=False, backend=None)'")
     return "force_eager" if _DEPTH.disabled else _current
 
 
@@ -51,7 +54,8 @@ class set_stance:  # noqa: N801 - PyTorch's name
 
     `"force_eager"` runs them without recording, `"eager_then_compile"` the first time.
     `"fail_on_recompile"` raises RuntimeError after a call that needed a new program, with all that
-    the call has done. `"eager_on_recompile"` is as `"default"`: what is new is always run.
+    the call has done. `"eager_on_recompile"` is as `"default"`: what is new is always run. Under
+    any other name calls of compiled functions raise RuntimeError.
 
     >>> import yesca as torch
     >>> with torch.compiler.set_stance("force_eager"):
@@ -61,8 +65,6 @@ class set_stance:  # noqa: N801 - PyTorch's name
 
     def __init__(self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False,
                  force_backend: Any = None) -> None:
-        if stance not in STANCES:
-            raise RuntimeError(f"Invalid stance: '{stance}'; it is one of {', '.join(STANCES)}")
         if stance != "default" and force_backend is not None:
             raise RuntimeError("non-default stance cannot have force_backend set")
         self.stance = stance

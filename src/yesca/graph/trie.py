@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..runtime.plan import NUMBER, Plan
@@ -108,6 +108,7 @@ class Function:
     building: int = 0  # calls that needed one
     last: int = 0  # the last of them
     told: bool = False  # of a storm
+    broken: set[str] = field(default_factory=set)  # the breaks that were logged
 
     def recordings(self) -> Trie:
         """What is known at the beginning of a call."""
@@ -119,6 +120,7 @@ class Function:
     def forget(self) -> None:
         """Start anew, as if it had never been called."""
         self.trie, self.calls, self.built, self.building, self.told = None, 0, 0, 0, False
+        self.broken.clear()
 
     def source(self) -> tuple[str, str, int]:
         """Its name, and the file and line where it is written."""
