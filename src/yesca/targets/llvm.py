@@ -18,18 +18,21 @@ outer dimension. Loop counters and accumulators live in allocas; LLVM makes regi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..core.dtypes import DType, bool_, float32, float64, int64
 from ..loops.folds import LANES, WIDE
-from ..loops.ir import Expr, Stage, Store, inner_varying
+from ..loops.ir import Expr, Stage, Store, inner_varying, walk
 from .llvm_folds import Fold, combined, emit_scan
 from .llvm_scratch import Scratch
 from .llvm_values import (
     Text, Value, literal, memory_type, operation, scalar_type, splat, vector_type,
 )
 
+REGISTERED = 6  # so many constants stay in registers beside the values of a loop
+ARITHMETIC = ("add", "sub", "mul", "fma", "where", "lt", "le", "gt", "ge")
 TILE = 32  # points on a side of the squares of a tiled stage
 
 
@@ -119,6 +122,23 @@ class StageText:
             value = self.text.let(f"trunc i64 {value} to {scalar_type(dtype)}")
         return Value(value, dtype)
 
+    def park_coefficients(self) -> None:
+        """Put the many constants of long polynomials where loops read them as plain operands.
+
+        More of them than there are registers are made anew in each turn of a loop, by the two
+        instructions that an address of 64 bits takes: for a polynomial that is a second one. A
+        value that LLVM cannot see through is spread out once before the loop instead.
+        """
+        found = coefficients(self.stage)
+        if len(found) <= REGISTERED:
+            return
+        for node in found:
+            kind = scalar_type(node.dtype)
+            place = self.alloca(kind)
+            self.text.line(f"store {kind} {literal(node.attr, node.dtype)}, ptr {place}")
+            self.entry.values[node] = Value(
+                self.text.let(f"load volatile {kind}, ptr {place}"), node.dtype)
+
     def turn(self, number: int) -> None:
         """Which pass over the row comes next."""
         if self.scratch is not None:
@@ -200,7 +220,7 @@ class StageText:
 
     def value(self, frame: Frame, node: Expr) -> Value:
         """The value of an expression at this loop level."""
-        if node.op == "const":
+        if node.op == "const" and node not in self.entry.values:
             return Value(literal(node.attr, node.dtype), node.dtype)
         level: Frame | None = frame
         while level is not None:
@@ -335,12 +355,21 @@ def Expr_argument(slot: int, dtype: DType) -> Expr:  # noqa: N802 - reads as the
     return argument(slot, dtype)
 
 
+def coefficients(stage: Stage) -> list[Expr]:
+    """The constants that floating-point arithmetic reads, but for those that simplify it."""
+    found = {arg: None for node in walk(*stage.roots()) if node.op in ARITHMETIC
+             for arg in node.args if arg.op == "const" and arg.dtype in (float32, float64)
+             and math.isfinite(arg.attr) and arg.attr not in (0.0, -1.0)}
+    return list(found)
+
+
 def emit_stage(stage: Stage, symbol: str, variant: Variant = GENERAL) -> tuple[str, set[str]]:
     """LLVM text of one stage's function, and the declarations that it needs."""
     from .llvm_stages import write_columns, write_flat, write_rows, write_table, write_tiled
 
     writer = StageText(stage, symbol, variant)
     writer.read_header()
+    writer.park_coefficients()
     if variant.tiled:
         write_tiled(writer)
     elif stage.kind == "flat":
