@@ -87,10 +87,80 @@ def test_adaptive_pools(count):
     np.testing.assert_array_equal(flat.reshape(largest.shape), array(largest))
 
 
+def fractional(size, kernel, count, chance):
+    """Places of the windows of Graham's pseudorandom sequence, in exact numbers of binary64."""
+    apart = (size - kernel) / (count - 1) if count > 1 else 0.0
+    starts = [int((i + chance) * apart) - int(chance * apart) for i in range(count - 1)]
+    return [list(range(start, start + kernel)) for start in [*starts, size - kernel]]
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 7])
+@pytest.mark.parametrize("kernel", [1, 2, 3])
+def test_fractional_pools(count, kernel):
+    x, chances = values((2, 3, 9, 10)), values((2, 3, 2)) % 1.0
+    made, places = ops.fractional_max_pool2d(tensor(x), kernel, count, tensor(chances))
+    for image, channel in itertools.product(range(2), range(3)):
+        plane = x[image, channel]
+        down, across = (fractional(n, kernel, count, chances[image, channel, k])
+                        for n, k in ((9, 1), (10, 0)))  # the first number places the columns
+        wanted = [[plane[np.ix_(rows, columns)].max() for columns in across] for rows in down]
+        np.testing.assert_array_equal(array(made)[image, channel], wanted)
+        found = array(places)[image, channel].astype(int)
+        np.testing.assert_array_equal(plane.reshape(-1)[found], wanted)
+
+
+def test_fractional_pools_in_three_dimensions_and_without_a_batch():
+    x, chances = values((3, 8, 9, 7)), values((1, 3, 3)) % 1.0
+    made, _ = ops.fractional_max_pool3d(tensor(x), (2, 3, 1), (4, 5, 6), tensor(chances))
+    for channel in range(3):
+        axes = [fractional(n, k, m, chance) for n, k, m, chance in
+                zip((8, 9, 7), (2, 3, 1), (4, 5, 6), chances[0, channel])]
+        wanted = pooled(x[None, channel:channel + 1], axes, lambda b: b.max(-1))
+        np.testing.assert_array_equal(array(made)[channel], wanted[0, 0])
+
+
+def test_fractional_pools_take_the_last_nan_and_draw_their_places():
+    x = torch.full((1, 1, 4, 4), float("nan"))
+    x[0, 0, 0, 0] = 1.0
+    F = torch.nn.functional
+    made, places = F.fractional_max_pool2d(x, 2, output_size=2, return_indices=True)
+    assert made.isnan().all() and places.flatten().tolist() == [5, 7, 13, 15]
+    pool = torch.nn.FractionalMaxPool2d(3, output_ratio=(0.5, 0.7))
+    image = torch.arange(400.0).reshape(1, 20, 20)
+    results = []
+    for _ in range(2):
+        torch.manual_seed(1)
+        results.append(pool(image).tolist())
+    assert results[0] == results[1] and np.shape(results[0]) == (1, 10, 14)
+    assert any(pool(image).tolist() != results[0] for _ in range(5))
+
+
+def test_errors_of_fractional_pools():
+    F, x = torch.nn.functional, torch.zeros(1, 2, 5, 6)
+    with pytest.raises(ValueError, match="requires specifying either an output_size or an output_"):
+        F.fractional_max_pool2d(x, 2)
+    with pytest.raises(RuntimeError, match="pool height 2 too large relative to input height 5"):
+        F.fractional_max_pool2d(x, 2, output_size=9)
+    with pytest.raises(RuntimeError, match="to have the same dtype as input"):
+        F.fractional_max_pool2d(x, 2, 2, _random_samples=torch.zeros(1, 2, 2).double())
+    with pytest.raises(RuntimeError, match=r"size\(2\) equals to 2; got 3"):
+        F.fractional_max_pool2d(x, 2, 2, _random_samples=torch.zeros(1, 2, 3))
+    with pytest.raises(RuntimeError, match="kernel_size must either be a single Int or tuple of I"):
+        F.fractional_max_pool2d(x, (2, 2, 2), output_size=2)
+    with pytest.raises(RuntimeError, match="pool height 2 too large relative to input height 6"):
+        F.fractional_max_pool3d(torch.zeros(1, 2, 8, 6, 7), 2, output_size=5)
+    with pytest.raises(ValueError, match="only one of output_size and output_ratio"):
+        torch.nn.FractionalMaxPool3d(2, output_size=2, output_ratio=0.5)
+    with pytest.raises(ValueError, match="output_ratio must be between 0 and 1"):
+        torch.nn.FractionalMaxPool2d(2, output_ratio=1.5)
+
+
 @pytest.mark.parametrize("function", [
     lambda x: ops.max_pool2d(x, 3, 2, 1), lambda x: ops.avg_pool2d(x, 3, 2, 1, True, False),
     lambda x: ops.avg_pool2d(x, 4, 1), lambda x: ops.adaptive_avg_pool2d(x, 3),
-    lambda x: ops.adaptive_max_pool2d(x, 3)[0], lambda x: ops.upsample_bilinear2d(x, (7, 3)),
+    lambda x: ops.adaptive_max_pool2d(x, 3)[0],
+    lambda x: ops.fractional_max_pool2d(x, 2, 3, tensor(np.full((1, 2, 2), 0.4)))[0],
+    lambda x: ops.upsample_bilinear2d(x, (7, 3)),
     lambda x: ops.upsample_nearest2d(x, (7, 3)), lambda x: ops.im2col(x, 2, 1, 1, 2),
 ])
 def test_gradients(function):

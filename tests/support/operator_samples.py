@@ -80,6 +80,10 @@ for _rank, _shape in ((1, (2, 3, 6)), (2, (1, 2, 5, 6)), (3, (1, 1, 4, 5, 4))):
         lambda make, shape=_shape: [(make(*shape), 2), (make(*shape), 2, 1, 1, 2, True)]
     SAMPLES[f"adaptive_avg_pool{_rank}d"] = SAMPLES[f"adaptive_max_pool{_rank}d"] = \
         lambda make, shape=_shape: [(make(*shape), 3), (make(*shape), 1)]
+for _rank, _shape in ((2, (1, 2, 5, 6)), (3, (1, 1, 4, 5, 4))):
+    SAMPLES[f"fractional_max_pool{_rank}d"] = lambda make, shape=_shape: [
+        (make(*shape), size, 2, make(*shape[:2], len(shape) - 2, low=0.0, high=0.9))
+        for size in (2, 1)]
 sample("pixel_shuffle")(lambda make: [(make(1, 8, 2, 3), 2)])
 sample("pixel_unshuffle")(lambda make: [(make(1, 2, 4, 6), 2)])
 sample("channel_shuffle", "native_channel_shuffle")(lambda make: [(make(1, 6, 2, 2), 3)])
@@ -260,7 +264,7 @@ INTERNAL = frozenset("""
     huber_loss_reduced kl_div_reduced mse_loss_reduced poisson_nll_loss_reduced
     smooth_l1_loss_reduced soft_margin_loss_reduced adaptive_avg_pool adaptive_avg_pool_backward
     cross_parts norm_power
-    adaptive_max_pool avg_pool avg_pool_backward col2im_blocks im2col_blocks max_pool
-    max_pool_backward resample_backward stepped take_flat
+    adaptive_max_pool avg_pool avg_pool_backward fractional_max_pool
+    col2im_blocks im2col_blocks max_pool max_pool_backward resample_backward stepped take_flat
     drawn_gamma drawn_gamma_slope drawn_beta_slope gamma_slope beta_slope
     """.split())

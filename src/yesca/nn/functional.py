@@ -39,7 +39,8 @@ _PARTS = {
         "max_pool3d_with_indices adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d "
         "adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices "
         "adaptive_max_pool3d_with_indices adaptive_avg_pool1d adaptive_avg_pool2d "
-        "adaptive_avg_pool3d lp_pool1d lp_pool2d "
+        "adaptive_avg_pool3d fractional_max_pool2d fractional_max_pool2d_with_indices "
+        "fractional_max_pool3d fractional_max_pool3d_with_indices lp_pool1d lp_pool2d "
         "lp_pool3d max_unpool1d max_unpool2d max_unpool3d"
     ),
     "resampling": "interpolate upsample upsample_nearest upsample_bilinear",

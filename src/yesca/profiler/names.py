@@ -56,6 +56,7 @@ COUNTERPARTS: dict[str, str] = {
     "_fft_c2c": "fft_c2c",
     "_fft_c2r": "fft_c2r",
     "_fft_r2c": "fft_r2c",
+    "fractional_max_pool2d": "fractional_max_pool",
     "fill_diagonal_": "fill_diagonal",
     "masked_fill": "fill_where",
     "empty": "uninitialised",

@@ -96,6 +96,57 @@ adaptive_max_pool2d, adaptive_max_pool2d_with_indices = _adaptive_max_pool(2)
 adaptive_max_pool3d, adaptive_max_pool3d_with_indices = _adaptive_max_pool(3)
 
 
+def _fractional_max_pool(rank: int):
+    name = f"fractional_max_pool{rank}d"
+
+    def with_indices(
+        input: Tensor,
+        kernel_size,
+        output_size=None,
+        output_ratio=None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ):
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        if output_size is None:
+            if len(output_ratio) != rank:
+                raise ValueError(f"{name} requires output_ratio to be {rank} numbers")
+            output_size = [int(input.size(d - rank) * output_ratio[d]) for d in range(rank)]
+        if _random_samples is None:
+            images = input.size(0) if input.dim() == rank + 2 else 1
+            _random_samples = ops.rand(
+                images, input.size(-rank - 1), rank, dtype=input.dtype, device=input.device
+            )
+        return getattr(ops, name)(input, kernel_size, output_size, _random_samples)
+
+    def fractional_max_pool(
+        input: Tensor,
+        kernel_size,
+        output_size=None,
+        output_ratio=None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ):
+        pooled = with_indices(input, kernel_size, output_size, output_ratio, True, _random_samples)
+        return pooled if return_indices else pooled[0]
+
+    fractional_max_pool.__name__ = fractional_max_pool.__qualname__ = name
+    fractional_max_pool.__doc__ = f"""The maxima of windows at random places (Graham, 2014).
+
+    The last {rank} dimensions get `output_size`, or their sizes times `output_ratio`; all windows
+    have the shape `kernel_size` and overlap where they must. `_random_samples`, (N, C, {rank}) in
+    [0, 1), chooses the places; without it they are drawn.
+    """
+    with_indices.__name__ = with_indices.__qualname__ = f"{name}_with_indices"
+    with_indices.__doc__ = f"`{name}` with `return_indices=True`."
+    return fractional_max_pool, with_indices
+
+
+fractional_max_pool2d, fractional_max_pool2d_with_indices = _fractional_max_pool(2)
+fractional_max_pool3d, fractional_max_pool3d_with_indices = _fractional_max_pool(3)
+
+
 def adaptive_avg_pool1d(input: Tensor, output_size) -> Tensor:
     """The means of windows chosen so that the last dimension gets `output_size`."""
     return ops.adaptive_avg_pool1d(input, _full_size(output_size, input, 1))
