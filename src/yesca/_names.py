@@ -50,6 +50,7 @@ HOMES: dict[str, str] = {
         "is_autocast_cache_enabled set_autocast_cache_enabled clear_autocast_cache "
         "autocast_increment_nesting autocast_decrement_nesting"
     ),
+    "_lowrank": "pca_lowrank svd_lowrank",
     "graph.public": "compile",
     "func": "vmap",
     "determinism": (
