@@ -15,13 +15,11 @@ RECORDED = json.loads(
 
 #: Layouts in which results lie elsewhere, and why that is right.
 OTHER_PLACES = {
-    # PyTorch copies the whole storage that self is a part of; a copy of self is enough.
+    # PyTorch copies the whole storage that self is a part of; here results begin their storage.
     **dict.fromkeys(("diagonal_scatter", "select_scatter", "slice_scatter"), ("offset",)),
     # The library that PyTorch calls refuses batches without an element.
     **{f"fft_{inverse}{kind}fft{rank}": ("empty",) for inverse in ("", "i")
        for kind in ("", "h", "r") for rank in ("", "2")},
-    # As above; and real operands become complex ones before they are transformed.
-    **dict.fromkeys(("fft_fft", "fft_ifft"), ("empty", "expanded")),
     # PyTorch takes another way for empty operands, which does not look at the mask either.
     "scaled_dot_product_attention": ("empty",),
 }

@@ -141,6 +141,18 @@ def _typed(ops: Any, x: Any, want_complex: bool) -> Any:
     return x
 
 
+def _as_complex(ops: Any, x: Any) -> Any:
+    """x as complex; dimensions along which a real one repeats itself still do, as their strides
+    decide how the result lies (PyTorch transforms such an operand as it is)."""
+    whole, shape = _typed(ops, x, False), tuple(x.shape)
+    x = whole
+    for d, (size, step) in enumerate(zip(shape, x._spec.strides, strict=True)):
+        if size > 1 and not step:
+            x = ops.narrow(x, d, 0, 1)
+    made = _typed(ops, x, True)
+    return made if x is whole else ops.expand(made, shape)
+
+
 def _real_only(ops: Any, name: str, x: Any) -> Any:
     if x.dtype.is_complex:
         raise RuntimeError(f"{name} expects a real input tensor, but got {SCALAR_NAMES[x.dtype]}")
@@ -236,11 +248,11 @@ def _to_real(name: str, forward: bool) -> Any:
     return body
 
 
-def _declare(name: str, body: Any, doc: str) -> None:
-    """A transform over one, two or several dimensions."""
+def _declare(name: str, body: Any, doc: str, begin: Any = lambda ops, x: x) -> None:
+    """A transform over one, two or several dimensions; `begin`: what one over one does first."""
     composite(f"fft_{name}(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
-              lambda ops, x, n, dim, norm: body(ops, x, *_one(x, n, dim), norm), out=True,
-              method=False, autocast="float32", doc=doc)
+              lambda ops, x, n, dim, norm: body(ops, begin(ops, x), *_one(x, n, dim), norm),
+              out=True, method=False, autocast="float32", doc=doc)
     composite(f"fft_{name}2(Tensor self, any? s=None, any dim=[-2,-1], str? norm=None) -> Tensor",
               lambda ops, x, s, dim, norm: body(ops, x, *_many(x, s, dim), norm), out=True,
               method=False, autocast="float32", doc=f"{doc} Over two dimensions.")
@@ -249,8 +261,8 @@ def _declare(name: str, body: Any, doc: str) -> None:
               method=False, autocast="float32", doc=f"{doc} Over several dimensions.")
 
 
-_declare("fft", _complex(True), "The discrete Fourier transform.")
-_declare("ifft", _complex(False), "The inverse of fft.")
+_declare("fft", _complex(True), "The discrete Fourier transform.", _as_complex)
+_declare("ifft", _complex(False), "The inverse of fft.", _as_complex)
 _declare("rfft", _from_real("rfft", True), "fft of a real signal: the half that determines it.")
 _declare("irfft", _to_real("irfft", False), "The inverse of rfft.")
 _declare("hfft", _to_real("hfft", True), "fft of a hermitian signal, given by its half: real.")
