@@ -134,3 +134,43 @@ def test_composites_that_are_one_node(name):
     assert node.name() == name and len(node.next_functions) == 1
     assert torch.autograd.gradcheck(function, (x,))
     assert torch.autograd.gradgradcheck(function, (x,))
+
+
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge"])
+def test_comparisons_in_place(name):
+    """What they write does not hang on the operands: gradients are zeros."""
+    x = torch.tensor([0.5, 2.0, 3.0], requires_grad=True)
+    for other, overload in ((2, 0), (x, 1)):
+        y = x * 1
+        getattr(y, f"{name}_")(other)
+        assert y.grad_fn.name() == f"{name.title()}Backward{overload}"
+        assert torch.autograd.grad(y.sum(), x)[0].tolist() == [0.0, 0.0, 0.0]
+
+
+#: The node of a gradient bears the name of PyTorch's last step.
+SLOPES = {
+    "MulBackward0": lambda x: x.sin(), "DivBackward0": lambda x: x.log(),
+    "WhereBackward0": lambda x: x.clamp(0, 1), "MaskedFillBackward0": lambda x: x.maximum(X),
+    "NegBackward0": lambda x: -x, "SigmoidBackwardBackward0": lambda x: x.sigmoid(),
+    "MulBackward1": lambda x: x.exp2(),
+    "ThresholdBackwardBackward0": lambda x: x.relu(),
+    "HuberLossBackwardBackward0": lambda x: torch.nn.functional.huber_loss(
+        x, X.detach(), reduction="none"),
+}
+
+
+@pytest.mark.parametrize("name", SLOPES)
+def test_gradients_of_gradients(name):
+    x = torch.tensor([0.5, 2.0, 3.0], requires_grad=True)
+    slope, = torch.autograd.grad(SLOPES[name](x), x, torch.ones(3, requires_grad=True),
+                                 create_graph=True)
+    assert slope.grad_fn.name() == name
+
+
+def test_in_place_composites_show_what_they_compute():
+    y = X * 1
+    y.igamma_(torch.ones(3))
+    assert y.grad_fn.name() == "IgammaBackward0"
+    y = X * 1
+    y[:].ldexp_(torch.ones(3))  # a view: its base holds the write
+    assert y.grad_fn.name() == "torch::autograd::CopySlices"

@@ -22,7 +22,8 @@ DISCRETE = ("allclose", "argmax", "argmin", "argsort", "argwhere", "bincount", "
 
 def WANTED(one):  # noqa: N802 - read by conftest
     return (one.backward or one.composite) and not one.name.endswith("_") \
-        and one.name not in REFUSED + DISCRETE and one.node_name != "NotImplemented"
+        and one.name not in REFUSED + DISCRETE and one.node_name != "NotImplemented" \
+        and one.dtype != "compare"
 
 
 #: Arguments that are read but have no gradient.
@@ -41,7 +42,7 @@ def as_function(one, case):
         given = {id(t): v for t, v in zip(places, values)}
         replaced = operator_cases.map_tensors(yesca, case, lambda t: given.get(id(t), t))
         results = operator_cases.call(one, function, replaced)
-        return [r for r in (yesca.view_as_real(r) if r.is_complex() else r
+        return [r for r in (yesca.view_as_real(r.resolve_conj()) if r.is_complex() else r
                             for r in operator_cases.tensors_in(yesca, results))
                 if r.dtype == yesca.float64]
 

@@ -188,6 +188,31 @@ def kept_bytes(package, one, function):
     return found
 
 
+def nodes(package, one, function):
+    """Per case: the results' names on the tape, "|" that of an in-place call where there is one
+    ("-": not on the tape)."""
+    found = []
+    for index in range(len(cases(one, package, "float64", small=True) or [])):
+        made = [_names(package, one, function, index, False)]
+        inplace = getattr(package.Tensor, f"{one.name}_", None)
+        if inplace is not None and one.schema.parameters[0].name == "self":
+            made.append(_names(package, one, inplace, index, True))
+        found.append("|".join(made))
+    return found
+
+
+def _names(package, one, function, index, inplace):
+    case = cases(one, package, "float64", small=True)[index]
+    case = operator_cases.map_tensors(
+        package, case, lambda t: t.clone().requires_grad_() if t.dtype == package.float64 else t)
+    if inplace:
+        case = (case[0].clone(), *case[1:])
+    made = attempt(one, function, case)
+    return made if isinstance(made, str) else " ".join(
+        "-" if t.grad_fn is None else t.grad_fn.name()
+        for t in operator_cases.tensors_in(package, made))
+
+
 def saved(package, one, function):
     """Per case, what may not change between forward and backward: "a0" is the first tensor of
     the arguments, "r0" the first result."""

@@ -20,7 +20,8 @@ from .node import Node, PackedNode
 from .saved import FREED, Packed, packed, restore
 
 _classes: dict[str, type] = {}
-_IN_ENGINE = ("AccumulateGrad", "CopySlices", "CopyBackwards")  # not made from a list of formulas
+#: Nodes that PyTorch does not make from its list of formulas.
+_IN_ENGINE = ("AccumulateGrad", "CopySlices", "CopyBackwards", "NotImplemented")
 _HOOKED = ("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only "
            "one pair of hooks is allowed at a time.")
 

@@ -141,7 +141,17 @@ def _composed(record: Record, values: tuple[Any, ...], target: Any) -> Any:
     if record.backward is not None and explicit.wanted(values):
         return explicit.run(record, values, OPERATORS, target)
     made = record.composite(OPERATORS, *values)  # type: ignore[misc]
-    return made if target is None or made is target else OPERATORS.copy_(target, made)
+    return made if target is None or made is target else _stored(target, made)
+
+
+def _stored(target: Any, made: Any) -> Any:
+    """Write an in-place composite's result; what the tape shows is the node that computed it."""
+    OPERATORS.copy_(target, made)
+    node, source = target._node, made._node
+    if source is not None and node is not None and STATE.grad and (
+            target._extra is None or target._extra.base is None):
+        node.extra.label = source.name()
+    return target
 
 
 def _noted(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: bool) -> Any:

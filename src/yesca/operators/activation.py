@@ -36,7 +36,7 @@ relu = elementwise("relu(Tensor self) -> Tensor", lambda x: where(x < 0, _zero(x
                    dtype=_no_truths("Boolean inputs not supported for relu"),
                    no_complex="clamp is not supported for complex types",
                    backward={"self": lambda grad, result: where(result <= 0.0, 0.0, grad)},
-                   doc="max(self, 0); NaN stays.")
+                   doc="max(self, 0); NaN stays.", twice="ThresholdBackwardBackward0")
 relu6 = composite("relu6(Tensor self, bool inplace=False) -> Tensor",
                   lambda ops, self, inplace: ops.hardtanh(self, 0.0, 6.0, inplace), method=False,
                   doc="min(max(self, 0), 6).")
@@ -83,7 +83,8 @@ def _gelu_grad(grad: Expr, self: Expr, approximate: str) -> Expr:
 gelu = elementwise("gelu(Tensor self, *, str approximate='none') -> Tensor", _gelu,
                    takes="f", kernel="GeluKernelImpl",
                    backward={"self": _gelu_grad}, method=False,
-                   doc="self times the normal distribution's cumulative function.")
+                   doc="self times the normal distribution's cumulative function.",
+                twice="GeluBackwardBackward0")
 _silu = elementwise("_silu(Tensor self) -> Tensor", lambda x: x / (exp(-x) + 1.0),
                    takes="fc",
                     backward={"self": lambda grad, self: grad * (sigmoid_of(self) * (
@@ -104,7 +105,7 @@ _leaky = elementwise(
     lambda x, slope: where(x > 0, x, x * slope), takes="f", method=False,
     node_name=lambda plan: f"LeakyReluBackward{int(plan.inplace)}",
     backward={"self": lambda grad, self, negative_slope: where(
-        self > 0, grad, grad * negative_slope)})
+        self > 0, grad, grad * negative_slope)}, twice="LeakyReluBackwardBackward0")
 
 
 def _elu_body(x: Expr, alpha: Any, scale: Any, input_scale: Any) -> Expr:
@@ -120,7 +121,7 @@ _elu = elementwise(
     "_elu_scaled(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
     _elu_body, takes="f", kernel="elu_cpu", method=False,
     node_name=lambda plan: f"EluBackward{int(plan.inplace)}",
-    backward={"self": _elu_grad})
+    backward={"self": _elu_grad}, twice="EluBackwardBackward0")
 composite("_elu(Tensor self, Scalar alpha=1.0) -> Tensor",
           lambda ops, self, alpha: ops._elu_scaled(self, alpha, 1, 1), method=False)
 composite("_elu_(Tensor self, Scalar alpha=1.0) -> Tensor",
@@ -130,7 +131,7 @@ _celu_scaled = elementwise(
     lambda x, alpha, input_scale: _elu_body(x, alpha, 1, input_scale), takes="f", kernel="elu_cpu",
     method=False, node_name=lambda plan: f"CeluBackward{int(plan.inplace)}",
     backward={"self": lambda grad, self, alpha, input_scale:
-              _elu_grad(grad, self, alpha, 1, input_scale)})
+              _elu_grad(grad, self, alpha, 1, input_scale)}, twice="EluBackwardBackward0")
 
 
 def _celu(name: str) -> Any:
@@ -162,49 +163,53 @@ def _softplus_grad(grad: Expr, self: Expr, beta: Any, threshold: Any) -> Expr:
 softplus = elementwise(
     "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", _softplus,
     backward={"self": _softplus_grad}, inplace=False, takes="f", method=False,
-    doc="log(1 + e ** (beta * self)) / beta; self itself above the threshold.")
+    doc="log(1 + e ** (beta * self)) / beta; self itself above the threshold.",
+    twice="SoftplusBackwardBackward0")
 _hardtanh = elementwise(
     "_hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
     lambda x, low, high: where(x < low, low, where(x > high, high, x)), method=False,
     dtype=_no_truths("Bool inputs not supported for hardtanh"), node_name="HardtanhBackward0",
     backward={"self": lambda grad, self, min_val, max_val: where(
-        (self <= min_val) | (self >= max_val), 0.0, grad)})
+        (self <= min_val) | (self >= max_val), 0.0, grad)}, twice="HardtanhBackwardBackward0")
 _hardsigmoid = elementwise(
     "_hardsigmoid(Tensor self) -> Tensor",
     lambda x: minimum(maximum(x + 3.0, 0.0), 6.0) / 6.0, takes="f", method=False,
     node_name="HardsigmoidBackward0",
     backward={"self": lambda grad, self: where(
-        (self > -3.0) & (self < 3.0), grad * (1.0 / 6.0), 0.0)})
+        (self > -3.0) & (self < 3.0), grad * (1.0 / 6.0), 0.0)},
+        twice="HardsigmoidBackwardBackward0")
 _hardswish = elementwise(
     "_hardswish(Tensor self) -> Tensor",
     lambda x: x * minimum(maximum(x + 3.0, 0.0), 6.0) / 6.0, takes="f", method=False,
     node_name="HardswishBackward0",
     backward={"self": lambda grad, self: where(
-        self <= -3.0, 0.0, where(self >= 3.0, grad, grad * (self / 3.0 + 0.5)))})
+        self <= -3.0, 0.0, where(self >= 3.0, grad, grad * (self / 3.0 + 0.5)))},
+        twice="HardswishBackwardBackward0")
 hardshrink = elementwise(
     "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
     lambda x, lambd: where((x >= -lambd) & (x <= lambd), 0.0, x), takes="f", inplace=False,
     backward={"self": lambda grad, self, lambd: where(
         (self >= -lambd) & (self <= lambd), 0.0, grad)},
-    doc="0 within lambd of 0, else self.")
+    doc="0 within lambd of 0, else self.", twice="HardshrinkBackwardBackward0")
 softshrink = elementwise(
     "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
     lambda x, lambd: where(x > lambd, x - lambd, where(x < -lambd, x + lambd, x * 0.0)),
     inplace=False, takes="f", kernel="softshrink_check", method=False,
     backward={"self": lambda grad, self, lambd: where(
         (self >= -lambd) & (self <= lambd), 0.0, grad)},
-    doc="Shrunk towards 0 by lambd.")
+    doc="Shrunk towards 0 by lambd.", twice="SoftshrinkBackwardBackward0")
 _threshold = elementwise(
     "_threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
     lambda x, threshold, value: where(x <= threshold, value, x), takes="if", method=False,
     node_name=lambda plan: f"ThresholdBackward{int(plan.inplace)}", stretched="allowed",
-    backward={"self": lambda grad, self, threshold: where(self <= threshold, 0.0, grad)})
+    backward={"self": lambda grad, self, threshold: where(self <= threshold, 0.0, grad)},
+    twice="ThresholdBackwardBackward0")
 logsigmoid = elementwise(
     "logsigmoid(Tensor self) -> Tensor", lambda x: minimum(x, 0.0) - log1p(exp(-absolute(x))),
     inplace=False, takes="f", kernel="log_sigmoid_cpu", method=False, strides=row_major,
     node_name="LogSigmoidBackward0",
     backward={"self": lambda grad, self: grad * (1.0 - sigmoid_of(self))},
-    doc="log(sigmoid(self)).")
+    doc="log(sigmoid(self)).", twice="LogSigmoidBackwardBackward0")
 softsign = composite("softsign(Tensor self) -> Tensor",
                      lambda ops, self: ops.div(self, ops.add(ops.abs(self), 1)), method=False)
 tanhshrink = composite("tanhshrink(Tensor self) -> Tensor",

@@ -73,13 +73,13 @@ sub = elementwise(
     lambda x, y, alpha: fma(-y, _factor(alpha, x), x), dtype=_no_bool, aliases=("subtract",),
     takes="bifc", numbers=_BOTH,
     backward={"self": lambda grad: grad, "other": lambda grad, alpha: -grad * alpha},
-    doc="self - alpha * other.")
+    doc="self - alpha * other.", twice="NegBackward0")
 rsub = elementwise(
     "rsub(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     lambda x, y, alpha: fma(-x, alpha, y), dtype=_no_bool, inplace=False, out=False,
     node_name=lambda plan: f"RsubBackward{int(plan.operands < 2)}",
     takes="bifc", backward={"self": lambda grad, alpha: -grad * alpha, "other": lambda grad: grad},
-    doc="other - alpha * self.")
+    doc="other - alpha * self.", twice="NegBackward0")
 mul = elementwise(
     "mul(Tensor self, Tensor other) -> Tensor", lambda x, y: x * y, aliases=("multiply",),
     takes="bifc", numbers=_BOTH, exact=("other",),
@@ -149,7 +149,7 @@ div = elementwise(
             grad / other if rounding_mode is None else 0,
         "other": lambda grad, self, other, rounding_mode:
             -grad * ((self / other) / other) if rounding_mode is None else 0},
-    doc="self / other; rounding_mode 'trunc' or 'floor' rounds the quotient.")
+    doc="self / other; rounding_mode 'trunc' or 'floor' rounds the quotient.", twice="DivBackward0")
 
 
 def no_derivative(name: str) -> Any:
@@ -204,7 +204,7 @@ def _negated(promoted: DType, values: tuple[Any, ...]) -> tuple[DType, DType]:
 
 neg = elementwise("neg(Tensor self) -> Tensor", lambda x: -x, dtype=_negated,
                   aliases=("negative",), takes="bifc", backward={"self": lambda grad: -grad},
-                  doc="-self.")
+                  doc="-self.", twice="NegBackward0")
 
 
 def _positive(ops: Any, self: Any) -> Any:
@@ -277,7 +277,7 @@ square = elementwise("square(Tensor self) -> Tensor", lambda x: x * x, node_name
                      doc="self ** 2.")
 sqrt_ = elementwise("sqrt(Tensor self) -> Tensor", sqrt, dtype="float", domain=(0.2, 4.0),
                     takes="bifc", backward={"self": lambda grad, result: grad / (result * 2.0)},
-                    doc="The square root.")
+                    doc="The square root.", twice="DivBackward0")
 rsqrt = elementwise("rsqrt(Tensor self) -> Tensor",
                     lambda x, narrow=unrounded: 1.0 / narrow(sqrt(x)), dtype="float", steps=True,
                     domain=(0.2, 4.0),
@@ -304,26 +304,26 @@ maximum_ = elementwise(
     "maximum(Tensor self, Tensor other) -> Tensor", maximum, inplace=False, numbers=(),
     backward={"self": lambda grad, self, other: _larger(grad, self, other),
               "other": lambda grad, self, other: _larger(grad, other, self)},
-    doc="The larger of two; a NaN wins.")
+    twice="MaskedFillBackward0", doc="The larger of two; a NaN wins.")
 minimum_ = elementwise(
     "minimum(Tensor self, Tensor other) -> Tensor", minimum, inplace=False, numbers=(),
     backward={"self": lambda grad, self, other: _smaller(grad, self, other),
               "other": lambda grad, self, other: _smaller(grad, other, self)},
-    doc="The smaller of two; a NaN wins.")
+    twice="MaskedFillBackward0", doc="The smaller of two; a NaN wins.")
 fmax = elementwise(
     "fmax(Tensor self, Tensor other) -> Tensor",
     lambda x, y: where(isnan(x), y, where(isnan(y), x, maximum(x, y))) if floating(x)
     else maximum(x, y), inplace=False, numbers=(),
     backward={"self": lambda grad, self, other: where((self >= other) | isnan(other), grad, 0.0),
               "other": lambda grad, self, other: where((self >= other) | isnan(other), 0.0, grad)},
-    doc="The larger of two; a number wins over NaN.")
+    twice="MaskedFillBackward0", doc="The larger of two; a number wins over NaN.")
 fmin = elementwise(
     "fmin(Tensor self, Tensor other) -> Tensor",
     lambda x, y: where(isnan(x), y, where(isnan(y), x, minimum(x, y))) if floating(x)
     else minimum(x, y), inplace=False, numbers=(),
     backward={"self": lambda grad, self, other: where((self <= other) | isnan(other), grad, 0.0),
               "other": lambda grad, self, other: where((self <= other) | isnan(other), 0.0, grad)},
-    doc="The smaller of two; a number wins over NaN.")
+    twice="MaskedFillBackward0", doc="The smaller of two; a number wins over NaN.")
 
 
 def _clamped(x: Expr, low: Any, high: Any) -> Expr:
@@ -367,7 +367,7 @@ clamp = elementwise(
                   self < min if max is None else (self < min) & (min < max), grad, 0.0),
               "max": lambda grad, self, min, max: where(
                   self > max if min is None else (self > max) | (max < min), grad, 0.0)},
-    doc="Limited to [min, max]; NaN stays.")
+    doc="Limited to [min, max]; NaN stays.", twice="WhereBackward0")
 
 
 def _one_sided(name: str, limited: Any, inside: Any) -> Any:
@@ -395,7 +395,7 @@ def _one_sided(name: str, limited: Any, inside: Any) -> Any:
         no_complex="clamp is not supported for complex types",
         node_name=lambda plan: f"Clamp{bound.title()}Backward{int(plan.operands > 1)}",
         samples=lambda make: [(make(3, 4), 0), (make(3), make(3))],
-        backward={"self": formulas[0], bound: formulas[1]},
+        backward={"self": formulas[0], bound: formulas[1]}, twice="WhereBackward0",
         doc=f"self, but {bound} where it would be {'less' if bound == 'min' else 'more'}.")
 
 

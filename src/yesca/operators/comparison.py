@@ -20,8 +20,12 @@ EITHER = ("self", "other")  # one of them may be a number
 
 
 def _compared(name: str, doc: str, alias: str, body: Any, **options: Any) -> Any:
+    # Truth values have no gradient; written into floats, in place, they make it zero.
     return elementwise(f"{name}(Tensor self, Tensor other) -> Tensor", body, dtype="compare",
-                       aliases=(alias,) if alias else (), doc=doc, **options)
+                       aliases=(alias,) if alias else (), doc=doc,
+                       backward=dict.fromkeys(("self", "other"), lambda grad: 0.0),
+                       node_name=lambda plan: f"{name.title()}Backward{int(plan.operands > 1)}",
+                       **options)
 
 
 eq = _compared("eq", "Whether equal.", "", lambda x, y: x.eq(y), takes="bifc")

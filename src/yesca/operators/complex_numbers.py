@@ -109,7 +109,8 @@ composite("resolve_neg(Tensor self) -> Tensor", lambda ops, self:
           ops.clone(self) if self._spec.neg else self,
           doc="self, or a copy of it where it is a negated view.")
 elementwise("conj_copy(Tensor self) -> Tensor", conj, takes="bifc", holomorphic=False,
-            method=False, node_name="ConjPhysicalBackward0", inplace=True,
+            method=False, inplace=True,
+            node_name=lambda plan: f"ConjPhysicalBackward{int(plan.inplace)}",
             backward={"self": lambda grad: conj(grad)})
 for _suffix in ("", "_"):
     composite(f"conj_physical{_suffix}(Tensor self) -> Tensor",

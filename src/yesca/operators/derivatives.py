@@ -63,7 +63,7 @@ def _make(record: Record, results: int) -> Record | None:
     text = f"{record.name}_backward({', '.join(parts)}, any wanted) -> Tensor"
     return Record(text, "elementwise", body=_body(record, order, results),
                   program=elementwise_program, backward="derive", derived_from=record,
-                  method=False, function=False,
+                  method=False, function=False, node_name=record.twice,
                   dtype=record.dtype if record.dtype == "float" else "promote")
 
 

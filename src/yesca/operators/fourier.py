@@ -64,17 +64,23 @@ library("fft_c2c(Tensor self, int[] dims, str mode, bool forward) -> Tensor", _c
             grad, dims, mode, not forward)})
 
 
-def _r2c(p: Any, self: Any, dims: Any, mode: str) -> None:
+def _r2c(p: Any, self: Any, dims: Any, mode: str, half: bool) -> None:
     shape = list(self.spec.shape)
     scale = _scale([shape[d] for d in dims], mode)
-    shape[dims[-1]] = shape[dims[-1]] // 2 + 1
+    if half:
+        shape[dims[-1]] = shape[dims[-1]] // 2 + 1
     strides = _laid(shape, self.spec.strides, dims, True)
     out = p.result(spec(_COMPLEX[self.spec.dtype], tuple(shape), strides, p.device))
-    p.host("real_transform", [self, out], dims=tuple(dims), scale=scale)
+    if half:
+        p.host("real_transform", [self, out], dims=tuple(dims), scale=scale)
+    else:
+        p.host("complex_transform", [self, out], dims=tuple(dims), forward=True, scale=scale)
 
 
-def _r2c_back(ops: Any, grad: Any, self_spec: Any, dims: Any, mode: str) -> Any:
-    """The other half took no part: zeros."""
+def _r2c_back(ops: Any, grad: Any, self_spec: Any, dims: Any, mode: str, half: bool) -> Any:
+    """The other half took no part, if only one was made: zeros."""
+    if not half:
+        return ops.real(ops.fft_c2c(grad, dims, mode, False))
     last, size = dims[-1], self_spec.shape[dims[-1]]
     rest = list(grad.shape)
     rest[last] = size - rest[last]
@@ -83,7 +89,7 @@ def _r2c_back(ops: Any, grad: Any, self_spec: Any, dims: Any, mode: str) -> Any:
     return ops.real(ops.fft_c2c(whole, dims, mode, False))
 
 
-library("fft_r2c(Tensor self, int[] dims, str mode) -> Tensor", _r2c,
+library("fft_r2c(Tensor self, int[] dims, str mode, bool half=True) -> Tensor", _r2c,
         node_name="FftR2CBackward0", backward={"self": _r2c_back})
 
 
@@ -139,18 +145,6 @@ def _typed(ops: Any, x: Any, want_complex: bool) -> Any:
     if want_complex and not x.dtype.is_complex:
         x = ops.to_dtype(x, _COMPLEX[x.dtype])
     return x
-
-
-def _as_complex(ops: Any, x: Any) -> Any:
-    """x as complex; dimensions along which a real one repeats itself still do, as their strides
-    decide how the result lies (PyTorch transforms such an operand as it is)."""
-    whole, shape = _typed(ops, x, False), tuple(x.shape)
-    x = whole
-    for d, (size, step) in enumerate(zip(shape, x._spec.strides, strict=True)):
-        if size > 1 and not step:
-            x = ops.narrow(x, d, 0, 1)
-    made = _typed(ops, x, True)
-    return made if x is whole else ops.expand(made, shape)
 
 
 def _real_only(ops: Any, name: str, x: Any) -> Any:
@@ -227,7 +221,7 @@ def _from_real(name: str, forward: bool) -> Any:
         if forward:
             return ops.fft_r2c(x, dims, mode)
         made = ops.conj(ops.fft_r2c(x, dims[-1:], mode))  # ihfft: the inverse of a real signal
-        return ops.fft_c2c(made, dims[:-1], mode, False) if dims[:-1] else ops.resolve_conj(made)
+        return ops.fft_c2c(made, dims[:-1], mode, False) if dims[:-1] else made
     return body
 
 
@@ -248,11 +242,25 @@ def _to_real(name: str, forward: bool) -> Any:
     return body
 
 
-def _declare(name: str, body: Any, doc: str, begin: Any = lambda ops, x: x) -> None:
-    """A transform over one, two or several dimensions; `begin`: what one over one does first."""
+def _alone(forward: bool) -> Any:
+    """Over one dimension a real operand is transformed as it is."""
+    whole = _complex(forward)
+
+    def body(ops: Any, x: Any, dims: Any, sizes: Any, norm: Any) -> Any:
+        if x.dtype.is_complex:
+            return whole(ops, x, dims, sizes, norm)
+        x = _resized(ops, _typed(ops, x, False), dims, sizes)
+        made = ops.fft_r2c(x, dims, _mode(norm, forward), False)
+        return made if forward else ops.conj(made)
+    return body
+
+
+def _declare(name: str, body: Any, doc: str, alone: Any = None) -> None:
+    """A transform over one dimension (`alone`, if that is another body), two or several."""
+    single = alone or body
     composite(f"fft_{name}(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
-              lambda ops, x, n, dim, norm: body(ops, begin(ops, x), *_one(x, n, dim), norm),
-              out=True, method=False, autocast="float32", doc=doc)
+              lambda ops, x, n, dim, norm: single(ops, x, *_one(x, n, dim), norm), out=True,
+               method=False, autocast="float32", doc=doc)
     composite(f"fft_{name}2(Tensor self, any? s=None, any dim=[-2,-1], str? norm=None) -> Tensor",
               lambda ops, x, s, dim, norm: body(ops, x, *_many(x, s, dim), norm), out=True,
               method=False, autocast="float32", doc=f"{doc} Over two dimensions.")
@@ -261,8 +269,8 @@ def _declare(name: str, body: Any, doc: str, begin: Any = lambda ops, x: x) -> N
               method=False, autocast="float32", doc=f"{doc} Over several dimensions.")
 
 
-_declare("fft", _complex(True), "The discrete Fourier transform.", _as_complex)
-_declare("ifft", _complex(False), "The inverse of fft.", _as_complex)
+_declare("fft", _complex(True), "The discrete Fourier transform.", _alone(True))
+_declare("ifft", _complex(False), "The inverse of fft.", _alone(False))
 _declare("rfft", _from_real("rfft", True), "fft of a real signal: the half that determines it.")
 _declare("irfft", _to_real("irfft", False), "The inverse of rfft.")
 _declare("hfft", _to_real("hfft", True), "fft of a hermitian signal, given by its half: real.")

@@ -483,9 +483,13 @@ def _prod_back(ops: Any, grad: Any, self: Any, src: Any, index: Any, result: Any
     return own, other
 
 
+def _folded(caller: str) -> str:
+    return "IndexReduce" if caller else "ScatterReduce"
+
+
 rows("scatter_reduce_fold(Tensor self, int dim, Tensor index, Tensor src, str reduce, "
      "bool include_self, str caller='') -> Tensor", _scatter_reduce, kind="scatter",
-     method=False, inplace=True, node_name="ScatterReduceBackward0",
+     method=False, inplace=True, node_name=lambda plan: f"{_folded(plan.values[-1])}Backward0",
      backward={("self", "src"): _reduce_back})
 for _suffix in ("", "_"):
     composite(f"scatter_reduce{_suffix}(Tensor self, int dim, Tensor index, Tensor src, "

@@ -352,5 +352,12 @@ def _masked_select(ops: Any, self: Any, mask: Any) -> Any:
     return ops.index_at(ops.reshape(source, (-1,)), (0,), [ops.reshape(flat, (-1,))])
 
 
+def _masked_select_back(ops: Any, grad: Any, self_spec: Any, mask: Any) -> Any:
+    shape = algebra.broadcast_shapes(tuple(self_spec.shape), tuple(mask.shape))
+    zeros = ops.zeros(shape, dtype=grad.dtype, device=grad.device)
+    return ops.sum_to_size(ops.masked_scatter(zeros, mask, grad), tuple(self_spec.shape))
+
+
 composite("masked_select(Tensor self, Tensor mask) -> Tensor", _masked_select, out=True,
+          backward={"self": _masked_select_back},
           doc="The elements where the mask is true, in one dimension.")

@@ -70,7 +70,9 @@ def loss(name: str, parameters: str, body: Callable[..., Expr], backward: Any = 
         f"{name}_elements(Tensor input, Tensor target{extra}, Scalar scale=1) -> Tensor",
         lambda *args: body(*args[:-1]) * args[-1], dtype=dtype, method=False, inplace=False,
         out=False, node_name=label("none"), backward=backward if backward == "derive" else
-        {key: _scaled(formula) for key, formula in backward.items()})
+        {key: _scaled(formula) for key, formula in backward.items()},
+        twice="MulBackward0" if callable(named) else
+        named.replace("Backward0", "BackwardBackward0"))
     if check is not None:
         element.program = _checked(check)
     register(backward_record(element))  # type: ignore[arg-type]

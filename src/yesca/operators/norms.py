@@ -43,7 +43,7 @@ def _power_back(ops: Any, grad: Any, self: Any, result: Any, ord: float, dim: An
     length = spread(ops, result, shape, dim, keepdim)
     still = ops.logical_or(ops.eq(self, 0), ops.eq(length, 0))
     ratio = ops.where(still, 1.0, ops.div(ops.abs(self), ops.where(still, 1.0, length)))
-    slope = ops.where(still, 0.0, ops.mul(ops.sign(self), ops.pow(ratio, ord - 1)))
+    slope = ops.where(still, 0.0, ops.mul(ops.sgn(self), ops.pow(ratio, ord - 1)))
     return ops.mul(spread(ops, grad, shape, dim, keepdim), slope)
 
 
@@ -60,7 +60,7 @@ def vector_norm(ops: Any, self: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
     if ord not in (0, 1, float("inf"), float("-inf")):
         return ops.norm_power(self, float(ord), dim, keepdim)
     if ord == 1:
-        return ops.sum(ops.abs(self), dim, keepdim)
+        return ops.norm1(self, dim, keepdim)
     if ord == 0:
         return ops.sum(ops.to_dtype(ops.ne(self, 0), self.dtype), dim, keepdim)
     return ops.norm_extreme(self, ord > 0, dim, keepdim)
@@ -87,6 +87,27 @@ composite("norm_extreme(Tensor self, bool largest, any? dim=None, bool keepdim=F
           backward={"self": _extreme_back},
           samples=lambda make: [(make(3, 4), True), (make(3, 4), False, 1),
                                 (make(2, 3, 4), True, (0, 2), True)])
+
+
+composite("norm1(Tensor self, any? dim=None, bool keepdim=False) -> Tensor",
+          lambda ops, self, dim, keepdim: ops.sum(ops.abs(self), dim, keepdim), method=False,
+          node_name="LinalgVectorNormBackward0",
+          backward={"self": lambda ops, grad, self, dim, keepdim: ops.mul(
+              ops.sgn(self), spread(ops, grad, tuple(self.shape), dim, keepdim))},
+          samples=lambda make: [(make(3, 4),), (make(3, 4), 1), (make(2, 3, 4), (0, 2), True)])
+
+
+def norm_back(ops: Any, grad: Any, self: Any, length: Any, ord: float) -> Any:
+    """The gradient of all elements' `ord`-norm, which is `length`; extremes share it."""
+    if ord == 0:
+        return ops.zeros_like(self)
+    if ord == 1:
+        return ops.mul(ops.sgn(self), grad)
+    if ord == 2:
+        return ops.mul(self, ops.select_where(ops.eq(length, 0), 0.0, ops.div(grad, length)))
+    if ord in (float("inf"), float("-inf")):
+        return _extreme_back(ops, grad, self, length, None, False)
+    return _power_back(ops, grad, self, length, ord, None, False)
 
 
 def norm_slope(ops: Any, self: Any, length: Any, ord: float) -> Any:
@@ -120,4 +141,4 @@ def _norm(ops: Any, self: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> A
 composite("norm(Tensor self, any? p='fro', any? dim=None, bool keepdim=False, dtype? dtype=None) "
           "-> Tensor", _norm, out=True, doc="The p-norm of the elements.")
 
-__all__ = ["norm_slope", "vector_norm"]
+__all__ = ["norm_back", "norm_slope", "vector_norm"]

@@ -96,6 +96,8 @@ def _roll_public(ops: Any, self: Any, shifts: Any, dims: Any) -> Any:
 
 
 composite("roll(Tensor self, any shifts, any dims=None) -> Tensor", _roll_public,
+          backward={"self": lambda ops, grad, shifts, dims: ops.roll(
+              grad, tuple([-n for n in _many(shifts)]), dims)},
           doc="Elements moved along dims; those pushed out come in at the other end.")
 
 
@@ -272,7 +274,7 @@ def _diag(ops: Any, self: Any, diagonal: int) -> Any:
     if self.dim() == 1:
         return ops.diag_embed(self, diagonal)
     if self.dim() == 2:
-        return ops.clone(ops.diagonal(self, diagonal), memory_format=ops.contiguous_format)
+        return ops.diagonal_copy(self, diagonal)
     raise RuntimeError("diag(): Supports 1D or 2D tensors. Got "
                        f"{self.dim()}D")
 

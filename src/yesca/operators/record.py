@@ -103,6 +103,7 @@ class Record:
     counts_absent: bool = False  # a tensor that was not given is an edge of the tape's node
     derived_from: Record | None = None
     node_name: str | Callable[[Any], str] = ""
+    twice: str = "MulBackward0"  # PyTorch's name of the node of its derivative (elementwise)
     carriers: int | None = None  # leading results that carry gradients (all)
     doc: str = ""
     number: int = -1
@@ -151,7 +152,7 @@ class Record:
         it: there, such a number is made a tensor."""
         return self.name == "select_where" or self.kind == "elementwise" and self.name not in (
             "rsub", "remainder", "fmod", "lerp", "clamp", "floor_divide", "pow_general", "xlogy",
-            "copysign", "clamp_min", "clamp_max")
+            "special_xlog1py", "copysign", "clamp_min", "clamp_max")
 
     def saved_names(self, wanted: set[str]) -> list[str]:
         """Names that the formulas for these arguments read: what the tape must keep."""

@@ -242,7 +242,7 @@ for _kind in ("max", "min"):
 
 # ---- log-sum-exp -----------------------------------------------------------------------------
 
-def _logsumexp(p: Any, self: Any, dims: tuple[int, ...]) -> None:
+def _logsumexp(p: Any, self: Any, dims: tuple[int, ...], keepdim: bool) -> None:
     if self.spec.dtype.category < FLOATING:
         raise RuntimeError("logsumexp(): Expected floating point type for result tensor, but got: "
                            f"{p.scalar_name(self.spec.dtype)}")
@@ -253,7 +253,9 @@ def _logsumexp(p: Any, self: Any, dims: tuple[int, ...]) -> None:
                        tuple(self.spec.strides[d] for d in order), 0))
     x, size = p.joined(moved, len(dims))
     outer = [self.spec.shape[d] for d in keep]
-    out = p.result(spec(self.spec.dtype, tuple(outer), None, p.device))
+    shape = reduced_shape(tuple(self.spec.shape), dims, keepdim)
+    out = p.result(spec(self.spec.dtype, shape, None, p.device))
+    goal = out.seen((tuple(outer), spec(self.spec.dtype, tuple(outer)).strides, 0))
     wide = compute_dtype(self.spec.dtype)
 
     def body(load: Expr) -> Expr:
@@ -262,16 +264,17 @@ def _logsumexp(p: Any, self: Any, dims: tuple[int, ...]) -> None:
         safe = where(absolute(top).eq(float("inf")), ir.const(0, wide), top)
         return log(fold("sum", exp(v - safe))) + safe
 
-    p.rows(body, [x], [out.as_rows()], outer, size)
+    p.rows(body, [x], [goal.as_rows()], outer, size)
 
 
-rows("logsumexp_dims(Tensor self, any dims) -> Tensor", _logsumexp, method=False,
+rows("logsumexp_dims(Tensor self, any dims, bool keepdim=False) -> Tensor", _logsumexp,
+     method=False,
      samples=lambda make: [(make(3, 4), (1,)), (make(2, 3, 4), (0, 2))],
      node_name="LogsumexpBackward0",
-     backward={"self": lambda ops, grad, self, result, dims: ops.mul(
-         spread(ops, grad, tuple(self.shape), dims, False),
+     backward={"self": lambda ops, grad, self, result, dims, keepdim: ops.mul(
+         spread(ops, grad, tuple(self.shape), dims, keepdim),
          ops.exp(ops.sub(self, spread(ops, ops.select_where(ops.isneginf(result), 0.0, result),
-                                      tuple(self.shape), dims, False))))})
+                                      tuple(self.shape), dims, keepdim))))})
 
 
 def _complex_logsumexp(ops: Any, self: Any, dim: Any, keepdim: bool) -> Any:
@@ -291,11 +294,8 @@ def _logsumexp_public(ops: Any, self: Any, dim: Any, keepdim: bool) -> Any:
         self = ops.to_dtype(self, float32)
     if self.dim() == 0:
         reduced_dims(dim, 0)
-        self, dims = ops.reshape(self, (1,)), (0,)
-        return ops.logsumexp_dims(self, dims)
-    dims = reduced_dims(dim, self.dim())
-    made = ops.logsumexp_dims(self, dims)
-    return ops.reshape(made, reduced_shape(tuple(self.shape), dims, True)) if keepdim else made
+        return ops.logsumexp_dims(self, ())
+    return ops.logsumexp_dims(self, reduced_dims(dim, self.dim()), keepdim)
 
 
 composite("logsumexp(Tensor self, any dim, bool keepdim=False) -> Tensor", _logsumexp_public,

@@ -277,17 +277,16 @@ def _masked_source_back(ops: Any, grad: Any, mask: Any, source_spec: Any) -> Any
     return ops.reshape(ops.cat([taken, rest]), shape)
 
 
-def _into(body: Any) -> Any:
-    """The in-place form of a composite: its result copied into the first argument."""
-    return lambda ops, self, *rest: ops.copy_(self, body(ops, self, *rest))
-
-
 composite("take(Tensor self, Tensor index) -> Tensor", _take, out=True,
           doc="Elements by their place in the flattened tensor.")
-for _suffix, _form in (("", lambda body: body), ("_", _into)):
-    composite(f"put{_suffix}(Tensor self, Tensor index, Tensor source, bool accumulate=False) "
-              "-> Tensor", _form(_put),
-              doc="Elements written (or added) by their place in the flattened tensor.")
+composite("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", _put,
+          inplace=True, overlap="any", backward={
+              "self": lambda ops, grad, index, source_spec, accumulate: grad if accumulate else
+              ops.put(grad, index, ops.zeros(tuple(source_spec.shape), dtype=grad.dtype,
+                                             device=grad.device)),
+              "source": lambda ops, grad, index, source_spec: ops.reshape(
+                  ops.take(grad, index), tuple(source_spec.shape))},
+          doc="Elements written (or added) by their place in the flattened tensor.")
 composite("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", _masked_scatter,
           inplace=True, overlap="any", backward={
               "self": lambda ops, grad, mask, self_spec: ops.sum_to_size(
@@ -309,7 +308,8 @@ def _part_scatter(p: Any, self: Any, src: Any, index: Any) -> None:
 
 
 rows("part_scatter(Tensor self, Tensor src, any index) -> Tensor", _part_scatter, kind="copy",
-     method=False, node_name="SliceScatterBackward0",
+     method=False, node_name=lambda plan: "SelectScatterBackward0" if isinstance(
+         plan.values[2][-1], int) else "SliceScatterBackward0",
      backward={"self": lambda ops, grad, index: ops.part_scatter(
          grad, ops.zeros((), dtype=grad.dtype, device=grad.device), index),
          "src": lambda ops, grad, src_spec, index: ops.sum_to_size(

@@ -18,7 +18,7 @@ from ..loops.scalar import (
 )
 from . import bessel_tables as tables
 from .bessel import series, special, widened
-from .kinds import composite, elementwise
+from .kinds import composite, elementwise, is_number
 
 _HALF_ROOT = math.sqrt(0.5)
 _DENSITY = 1 / math.sqrt(2 * math.pi)
@@ -78,7 +78,8 @@ special("special_erfcx", erfcx, "exp(self ** 2) erfc(self).",
         backward={"self": lambda grad, self, result: grad * (
             2.0 * self * result - 2 / math.sqrt(math.pi))})
 special("special_ndtr", ndtr, "The share of a normal distribution below self.",
-        halves=True, backward={"self": lambda grad, self: grad * _density(self)})
+        halves=True, backward={"self": lambda grad, self: grad * _density(self)},
+        node_name="MulBackward1", twice="MulBackward1")
 special("special_log_ndtr", log_ndtr, "log(ndtr(self)).",
         backward={"self": lambda grad, self: grad / erfcx(self * -_HALF_ROOT)
                   * math.sqrt(2 / math.pi)})
@@ -108,17 +109,19 @@ def _x_log1p(x: Any, y: Any) -> Expr:
 elementwise(
     "special_xlog1py(Tensor self, Tensor other) -> Tensor", _x_log1p, dtype="float", method=False,
     inplace=False, numbers=("self", "other"), domain={"other": (-0.5, 3.0)},
+    node_name=lambda plan: "SpecialXlog1PyBackward" + str(
+        1 if is_number(plan, 0) else 2 * is_number(plan, 1)),
     backward={"self": lambda grad, self, other: where(
         self.eq(0) & (other <= -1), 0.0, grad * log1p(other)),
         "other": lambda grad, self, other: grad * self / (other + 1.0)},
-    doc="self * log1p(other), 0 where self is 0.")
+    doc="self * log1p(other), 0 where self is 0.", twice="MaskedFillBackward0")
 
 
 # ---- polygamma ---------------------------------------------------------------------------------
 
 elementwise("special_trigamma(Tensor self) -> Tensor", trigamma, dtype="float", method=False,
             inplace=False, numbers=(), domain=(0.5, 4.0), backward="derive",
-            node_name="PolygammaBackward0", doc="The derivative of digamma.")
+            doc="The derivative of digamma.")
 
 
 def _polygamma(ops: Any, n: int, self: Any) -> Any:
@@ -135,6 +138,8 @@ def _polygamma(ops: Any, n: int, self: Any) -> Any:
 
 
 composite("polygamma(int n, Tensor self) -> Tensor", _polygamma, method=False, out=True,
+          backward={"self": lambda ops, grad, n, self: ops.mul(
+              grad, ops.polygamma(n + 1, self))},
           doc="The n-th derivative of digamma.")
 
 

@@ -12,7 +12,7 @@ from ..loops.scalar import isnan, where
 from .kinds import (
     composite, compute_dtype, elementwise, reduced_dims, reduced_shape, reduction, rows,
 )
-from .norms import norm_slope
+from .norms import norm_back, norm_slope
 from .reduction import spread
 
 # ---- without NaN -----------------------------------------------------------------------------
@@ -194,7 +194,15 @@ def _dist(ops: Any, self: Any, other: Any, p: Any) -> Any:
     return ops.linalg_vector_norm(apart, p)
 
 
+def _dist_back(ops: Any, grad: Any, self: Any, other: Any, result: Any, p: Any, self_spec: Any,
+               other_spec: Any, needs: Any) -> tuple[Any, Any]:
+    made = norm_back(ops, grad, ops.sub(self, other), result, p)
+    return tuple([ops.sum_to_size(own, tuple(seen.shape)) if need else None for need, own, seen in
+                  zip(needs, (made, ops.neg(made)), (self_spec, other_spec), strict=True)])
+
+
 composite("dist(Tensor self, Tensor other, any p=2) -> Tensor", _dist,
+          backward={("self", "other"): _dist_back},
           samples=lambda make: [(make(3, 4), make(3, 4)), (make(3), make(3), 1),
                                 (make(2, 3), make(3), 3)],
           doc="The p-norm of self - other.")

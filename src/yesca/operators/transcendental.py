@@ -29,18 +29,24 @@ def _analytic(name: str, body: Any, grad: Any, doc: str, **options: Any) -> Any:
     return _float(name, body, grad, doc, takes="bifc", **options)
 
 
+def _by_place(name: str) -> Any:
+    """Nodes of calls in place have a name of their own."""
+    return lambda plan: f"{name.title()}Backward{int(plan.inplace)}"
+
+
 exp_ = _analytic("exp", exp, lambda grad, result: grad * result, "e ** self.")
-exp2_ = _analytic("exp2", exp2, lambda grad, result: grad * result * math.log(2), "2 ** self.")
+exp2_ = _analytic("exp2", exp2, lambda grad, result: grad * result * math.log(2), "2 ** self.",
+    twice="MulBackward1")
 expm1_ = _analytic("expm1", expm1, lambda grad, result: grad * (result + 1.0),
                 "e ** self - 1, exact near 0.")
 log_ = _analytic("log", log, lambda grad, self: grad / self, "The natural logarithm.",
-              domain=(0.2, 4.0))
+              domain=(0.2, 4.0), twice="DivBackward0")
 log2_ = _analytic("log2", log2, lambda grad, self: grad / (self * math.log(2)),
-               "The logarithm to base 2.", domain=(0.2, 4.0))
+               "The logarithm to base 2.", domain=(0.2, 4.0), twice="DivBackward0")
 log10_ = _analytic("log10", log10, lambda grad, self: grad / (self * math.log(10)),
-                "The logarithm to base 10.", domain=(0.2, 4.0))
+                "The logarithm to base 10.", domain=(0.2, 4.0), twice="DivBackward0")
 log1p_ = _analytic("log1p", log1p, lambda grad, self: grad / (self + 1.0),
-                "log(1 + self), exact near 0.", domain=(-0.8, 4.0))
+                "log(1 + self), exact near 0.", domain=(-0.8, 4.0), twice="DivBackward0")
 sin_ = _analytic("sin", sin, lambda grad, self: grad * cos(self), "The sine, of radians.")
 cos_ = _analytic("cos", cos, lambda grad, self: -grad * sin(self), "The cosine, of radians.")
 tan_ = _analytic("tan", tan, lambda grad, result: grad * (result * result + 1.0),
@@ -50,17 +56,21 @@ asin_ = _analytic("asin", asin, lambda grad, self: grad / sqrt(1.0 - self * self
 acos_ = _analytic("acos", acos, lambda grad, self: -grad / sqrt(1.0 - self * self),
                "The inverse cosine.", aliases=("arccos",), domain=(-0.9, 0.9))
 atan_ = _analytic("atan", atan, lambda grad, self: grad / (self * self + 1.0),
-               "The inverse tangent.", aliases=("arctan",))
+               "The inverse tangent.", aliases=("arctan",), twice="DivBackward0")
 sinh_ = _analytic("sinh", sinh, lambda grad, self: grad * cosh(self), "The hyperbolic sine.")
 cosh_ = _analytic("cosh", cosh, lambda grad, self: grad * sinh(self), "The hyperbolic cosine.")
 tanh_ = _analytic("tanh", tanh, lambda grad, result: grad * (1.0 - result * result),
-               "The hyperbolic tangent.")
+               "The hyperbolic tangent.", twice="TanhBackwardBackward0")
 asinh_ = _analytic("asinh", asinh, lambda grad, self: grad / sqrt(self * self + 1.0),
-                "The inverse hyperbolic sine.", aliases=("arcsinh",))
+                "The inverse hyperbolic sine.",
+                node_name=_by_place("asinh"), aliases=("arcsinh",))
 acosh_ = _analytic("acosh", acosh, lambda grad, self: grad / sqrt(self * self - 1.0),
-                "The inverse hyperbolic cosine.", aliases=("arccosh",), domain=(1.2, 4.0))
+                "The inverse hyperbolic cosine.",
+                node_name=_by_place("acosh"), aliases=("arccosh",), domain=(1.2, 4.0))
 atanh_ = _analytic("atanh", atanh, lambda grad, self: grad / (1.0 - self * self),
-                "The inverse hyperbolic tangent.", aliases=("arctanh",), domain=(-0.9, 0.9))
+                "The inverse hyperbolic tangent.",
+                node_name=_by_place("atanh"), aliases=("arctanh",), domain=(-0.9, 0.9),
+                twice="DivBackward0")
 erf_ = _float("erf", erf, lambda grad, self:
               grad * (2.0 / math.sqrt(math.pi)) * exp(-(self * self)), "The error function.")
 erfc_ = _float("erfc", erfc, lambda grad, self:
@@ -76,7 +86,8 @@ digamma_ = elementwise("digamma(Tensor self) -> Tensor", digamma, dtype="float",
 sinc = _analytic("sinc", lambda x: where(x.eq(0), 1.0, sin(x * math.pi) / (x * math.pi)),
               lambda grad, self: where(self.eq(0), 0.0, grad * (
                   (math.pi * self * cos(math.pi * self) - sin(math.pi * self))
-                  / (math.pi * (self * self)))), "sin(pi x) / (pi x), 1 at 0.")
+                  / (math.pi * (self * self)))), "sin(pi x) / (pi x), 1 at 0.",
+                twice="WhereBackward0")
 atan2_ = elementwise(
     "atan2(Tensor self, Tensor other) -> Tensor", atan2, dtype="float", aliases=("arctan2",),
     numbers=(),
@@ -87,7 +98,7 @@ hypot = elementwise(
     "hypot(Tensor self, Tensor other) -> Tensor", lambda x, y: _hypot(x, y), takes="f", numbers=(),
     backward={"self": lambda grad, self, result: grad * (self / result),
               "other": lambda grad, other, result: grad * (other / result)},
-    doc="sqrt(self ** 2 + other ** 2) without overflow.")
+    doc="sqrt(self ** 2 + other ** 2) without overflow.", twice="DivBackward0")
 
 
 def _hypot(x: Expr, y: Expr) -> Expr:
@@ -107,7 +118,7 @@ def sigmoid_of(x: Expr) -> Expr:
 
 
 sigmoid = _analytic("sigmoid", sigmoid_of, lambda grad, result: grad * (1.0 - result) * result,
-                 "1 / (1 + e ** -self).", aliases=("expit",))
+                 "1 / (1 + e ** -self).", aliases=("expit",), twice="SigmoidBackwardBackward0")
 
 
 def _logit(x: Expr, eps: Any) -> Expr:
@@ -127,7 +138,7 @@ def _logit_grad(grad: Expr, self: Expr, eps: Any) -> Expr:
 
 logit = elementwise("logit(Tensor self, Scalar? eps=None) -> Tensor", _logit, dtype="float",
                     backward={"self": _logit_grad}, domain=(0.1, 0.9),
-                    doc="log(self / (1 - self)).")
+                    doc="log(self / (1 - self)).", twice="WhereBackward0")
 
 
 def _soft_sum(x: Expr, y: Expr, base: Any, inverse: Any) -> Expr:
@@ -154,7 +165,7 @@ logaddexp = elementwise(
     "logaddexp(Tensor self, Tensor other) -> Tensor",
     lambda x, y: _soft_sum(x, y, exp, log1p), takes="fc", inplace=False, numbers=(),
     backward={"self": _share("self"), "other": _share("other")},
-    doc="log(e ** self + e ** other).")
+    doc="log(e ** self + e ** other).", twice="DivBackward0")
 logaddexp2 = elementwise(
     "logaddexp2(Tensor self, Tensor other) -> Tensor",
     lambda x, y: _soft_sum(x, y, exp2, lambda t: log1p(t) * (1.0 / math.log(2))), inplace=False,
@@ -162,7 +173,7 @@ logaddexp2 = elementwise(
     numbers=(),
     backward={"self": lambda grad, self, other: grad / (exp2(other - self) + 1.0),
               "other": lambda grad, self, other: grad / (exp2(self - other) + 1.0)},
-    doc="log2(2 ** self + 2 ** other).")
+    doc="log2(2 ** self + 2 ** other).", twice="DivBackward0")
 
 
 def _x_log(function: Any) -> Any:
@@ -179,11 +190,11 @@ xlogy = elementwise(
     backward={"self": lambda grad, self, other: where(
         self.eq(0) & (other <= 0), 0.0, grad * log(other)),
         "other": lambda grad, self, other: grad * self / other},
-    doc="self * log(other), 0 where self is 0.")
+    doc="self * log(other), 0 where self is 0.", twice="MaskedFillBackward0")
 deg2rad = _float("deg2rad", lambda x: x * (math.pi / 180), lambda grad: grad * (math.pi / 180),
-                 "Degrees to radians.", strides=kept)
+                 "Degrees to radians.", strides=kept, twice="MulBackward1")
 rad2deg = _float("rad2deg", lambda x: x * (180 / math.pi), lambda grad: grad * (180 / math.pi),
-                 "Radians to degrees.", strides=kept)
+                 "Radians to degrees.", strides=kept, twice="MulBackward1")
 
 
 _LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38,

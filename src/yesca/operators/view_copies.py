@@ -38,7 +38,7 @@ def _two_dimensions(make: Any) -> list[Any]:
 
 def _node(name: str) -> dict[str, Any]:
     """A node of its own with the view's formulas, where that is a record with formulas."""
-    formulas = RECORDS[name].backward
+    formulas = RECORDS["unsafe_split_with_sizes" if name == "split_with_sizes" else name].backward
     if not isinstance(formulas, dict):
         return {}
     shown = "".join(part.capitalize() for part in name.split("_"))
@@ -58,6 +58,7 @@ composite("split_copy(Tensor self, int split_size, int dim=0) -> Tensor[]",
           lambda ops, self, split_size, dim: tuple(
               ops.clone(m, memory_format=ops.contiguous_format)
               for m in ops.split_pieces(self, split_size, dim)), out=True, method=False,
+          node_name="SplitBackward0_copy", backward=RECORDS["unsafe_split"].backward,
           doc="split as copies.")
 
 
