@@ -10,6 +10,7 @@ import yesca as torch
 from yesca import functional as ops
 from yesca.operators import windows
 from yesca.operators.windows import Windows
+from yesca.runtime import products
 
 
 def direct(x, w, stride=1, padding=0, dilation=1, groups=1):
@@ -121,18 +122,49 @@ def test_rows_do_not_begin_at_the_same_place_of_their_pages(samples, size):
     assert w.whole * 4 % 4096
 
 
+@pytest.mark.parametrize("padding", [0, 1])
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize("groups", [1, 2])
-def test_gradient_of_weights_over_several_pieces(stride, groups, monkeypatch):
-    """The positions of a kernel are one product for each piece of the rows."""
-    monkeypatch.setattr(windows, "BLOCK_BYTES", 1)
+def test_gradient_of_weights_in_parts(groups, stride, padding, monkeypatch):
+    """A long sum is cut; the parts reach into the zeros beyond the last place."""
+    monkeypatch.setattr(windows, "PART_STEPS", 16)
     torch.manual_seed(0)
     x = torch.randn(3, 32, 21, 23, dtype=torch.float64)
     weight = torch.randn(40, 32 // groups, 3, 2, dtype=torch.float64, requires_grad=True)
-    y = torch.nn.functional.conv2d(x, weight, None, stride, 1, 1, groups)
+    y = torch.nn.functional.conv2d(x, weight, None, stride, padding, 1, groups)
     grad = torch.randn(*y.shape, dtype=torch.float64)
     (got,) = torch.autograd.grad(y, weight, grad)
-    patches = torch.nn.functional.unfold(x, (3, 2), 1, 1, stride)  # (N, C * K, places)
+    patches = torch.nn.functional.unfold(x, (3, 2), 1, padding, stride)  # (N, C * K, places)
     patches = patches.view(3, groups, 32 // groups * 6, -1)
     right = torch.einsum("ngop,ngkp->gok", grad.view(3, groups, 40 // groups, -1), patches)
     torch.testing.assert_close(got, right.reshape(weight.shape))
+
+
+def test_parts_fit_into_rows():
+    for size, kernel in itertools.product([5, 14, 31], [1, 2, 3]):
+        w = Windows(64, 1, 3, 8, (size + kernel - 1,) * 2, (size,) * 2, (kernel,) * 2, (1, 1),
+                    (0, 0), (1, 1))
+        parts, steps = w.parts
+        assert parts * steps >= w.length
+        assert parts * steps + w.shift(w.positions[-1]) <= w.whole
+    assert parts > 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_the_positions_of_a_kernel_are_one_product(dtype, monkeypatch):
+    """... in the convolution and in both gradients."""
+    plans, planned = [], products._planned
+    monkeypatch.setattr(products, "_planned",
+                        lambda *sizes, **more: plans.append(sizes) or planned(*sizes, **more))
+    x = torch.randn(2, 20, 9, 8, dtype=dtype, requires_grad=True)
+    weight = torch.randn(24, 20, 3, 3, dtype=dtype, requires_grad=True)
+    made = torch.nn.functional.conv2d(x, weight)
+    assert [sizes[2:5:2] for sizes in plans] == [(24, 180)]
+    made.backward(torch.ones_like(made))
+    assert [sizes[2:5:2] for sizes in plans[1:]] == [(20, 216), (180, 126)]
+
+
+def test_integers():
+    x, w = np.arange(96).reshape(1, 4, 4, 6) % 7, np.arange(48).reshape(4, 2, 3, 2) % 5
+    made = ops.conv2d(tensor(x), tensor(w), stride=2, padding=1, groups=2)
+    np.testing.assert_array_equal(array(made), direct(x, w, 2, 1, groups=2))

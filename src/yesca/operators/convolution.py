@@ -144,9 +144,9 @@ def _convolution(p: Any, input: Any, weight: Any, bias: Any, stride: Any, paddin
     if input.spec.numel == 0 or weight.spec.numel == 0:
         windows.fill(p, made, bias)
     elif transposed:
-        windows.input_gradient(p, w, input, weight, made, bias)
+        windows.input_gradient(p, w, windows.lay_output(p, w, input), weight, made, bias)
     else:
-        windows.forward(p, w, input, weight, made, bias)
+        windows.forward(p, w, windows.lay_input(p, w, input), weight, made, bias)
 
 
 def _convolution_backward(p: Any, grad_output: Any, input: Any, weight: Any, bias_dtype: Any,
@@ -161,22 +161,33 @@ def _convolution_backward(p: Any, grad_output: Any, input: Any, weight: Any, bia
         if wants[1] else absent(p, input)
     to_bias = p.result(spec(bias_dtype, (grad_output.spec.shape[1],), None, p.device)) \
         if wants[2] else absent(p, input)
-    empty = grad_output.spec.numel == 0 or input.spec.numel == 0 or weight.spec.numel == 0
-    if wants[0] and to_input.spec.numel:
-        if empty:
-            windows.fill(p, to_input, None)
-        elif transposed:
-            windows.forward(p, w, grad_output, weight, to_input, None)
-        else:
-            windows.input_gradient(p, w, grad_output, weight, to_input)
-    if wants[1] and to_weight.spec.numel:
-        x, y = (grad_output, input) if transposed else (input, grad_output)
-        if empty:
-            windows.fill(p, to_weight, None)
-        else:
-            windows.weight_gradient(p, w, x, y, to_weight)
+    if grad_output.spec.numel == 0 or input.spec.numel == 0 or weight.spec.numel == 0:
+        for made in (to_input, to_weight):
+            if made.spec.numel:
+                windows.fill(p, made, None)
+    else:
+        _gradients(p, w, grad_output, input, weight, transposed, to_input if wants[0] else None,
+                   to_weight if wants[1] else None)
     if wants[2]:
         windows.bias_gradient(p, grad_output, to_bias)
+
+
+def _gradients(p: Any, w: Windows, grad_output: Any, input: Any, weight: Any, transposed: bool,
+               to_input: Any, to_weight: Any) -> None:
+    """The products; what two of them read is laid out once."""
+    reads = to_weight is not None  # ... the ends of rows as well
+    if transposed:
+        laid = windows.lay_input(p, w, grad_output, reads)
+        if to_input is not None:
+            windows.forward(p, w, laid, weight, to_input, None)
+        if reads:
+            windows.weight_gradient(p, w, laid, windows.lay_output(p, w, input, reads), to_weight)
+        return
+    laid = windows.lay_output(p, w, grad_output, reads)
+    if to_input is not None:
+        windows.input_gradient(p, w, laid, weight, to_input)
+    if reads:
+        windows.weight_gradient(p, w, windows.lay_input(p, w, input, reads), laid, to_weight)
 
 
 def _second(ops: Any, grads: Any, grad_output: Any, input: Any, weight: Any, stride: Any,

@@ -7,11 +7,16 @@ samples follow each other:
     Y (O, N * E)           the output, standing at the upper left of a grid of the same extents
 
 so that the element of X that kernel position k meets at the output's place q is X[phase(k)][c,
-q + shift(k)]: for every k a plain matrix product over rows that lie side by side. What the product
-computes between the rows' ends is thrown away (forward) or is zero (backward).
+q + shift(k)]. Each of the three is one product, whose operand lies in pieces: the rows of X for
+each kernel position, or those of Y for each position that meets a phase, so far along. The kernel
+copies what it needs next of each piece close to its core (`targets/products_micro.py`). What is
+computed between the rows' ends is thrown away (forward) or is zero (backward).
 
-    forward            Y += W[k] @ X[k]          input gradient     X[k] += W[k]^T @ Y
-    weight gradient    W[k] += Y @ X[k]^T
+    forward            Y[o, q] = sum over (k, c)   W[o, (k, c)] X[k][c, q + shift(k)]
+    input gradient     X[f][c, q] = sum over (k, o)   W[c, (k, o)] Y[o, q - shift(k)]
+    weight gradient    W[(k, c), o] = sum over q   X[k][c, q + shift(k)] Y[o, q]
+
+A weight has few elements, each a long sum: the sum is cut into `parts`, by sizes only.
 
 Convolution, transposed convolution and their derivatives are these three.
 """
@@ -30,10 +35,11 @@ from ..core.spec import contiguous_strides
 from ..loops.ir import Expr, cast, const
 from .kinds import compute_dtype
 
-BLOCK_BYTES = 1 << 20  # what the rows of one product may take: they stay in the cache
 LINE, PAGE_LINES = 16, 64  # float32 elements of a cache's line, lines of a page
-MOST_STEPS = 256  # products of one launch, about: more blocks than that are joined
-FEW_CHANNELS = 16  # below, kernel positions are stacked and multiplied at once
+PARTS = 16  # into which long sums are cut where the elements of a weight are few,
+PART_ELEMENTS = 1 << 12  # ... of a weight, as many as one part should have,
+PART_STEPS = 1 << 10  # and the fewest steps of its sum
+FEW_PAIRS = 4  # of channels in a group: no matrix to speak of, but dot products
 
 
 @dataclass(frozen=True)
@@ -58,11 +64,28 @@ class Windows:
                      zip(self.result, self.kernel, self.dilation, self.stride, strict=True))
 
     @once
+    def grid(self) -> int:
+        """The elements of a row, all samples."""
+        return self.samples * math.prod(self.extents)
+
+    @once
     def whole(self) -> int:
-        """The elements from a row to the next: whole lines, and never whole pages, as rows that
-        begin at the same place in their pages would share the sets of a cache."""
-        lines = -(-self.samples * math.prod(self.extents) // LINE)
-        return (lines + (lines % PAGE_LINES == 0)) * LINE
+        """The elements from a row to the next."""
+        parts, steps = self.parts
+        return _apart(max(self.grid, parts * steps + self.shift(self.positions[-1])))
+
+    @once
+    def margin(self) -> int:
+        """Zeros before a row of Y: what positions meet that stand before the first place."""
+        return self.shift(self.positions[-1])
+
+    @once
+    def parts(self) -> tuple[int, int]:
+        """Into how many parts the sums of a weight's gradient are cut, and the steps of each."""
+        inner, outer = self.per_group
+        tiles = self.groups * -(-len(self.positions) * inner * outer // PART_ELEMENTS)
+        count = max(1, min(-(-PARTS // tiles), self.length // PART_STEPS))
+        return count, -(-self.length // (count * LINE)) * LINE if count > 1 else self.length
 
     @once
     def length(self) -> int:
@@ -107,6 +130,13 @@ class Windows:
         return self.inputs // self.groups, self.outputs // self.groups
 
 
+def _apart(elements: int) -> int:
+    """How far apart rows of so many elements begin: whole lines, and never whole pages, as rows
+    that begin at the same place in their pages would share the sets of a cache."""
+    lines = -(-elements // LINE)
+    return (lines + (lines % PAGE_LINES == 0)) * LINE
+
+
 # ---- the two layouts -------------------------------------------------------------------------
 
 def zeros(p: Any, shape: Sequence[int], dtype: DType) -> Any:
@@ -135,89 +165,52 @@ def _phase_views(w: Windows, rows: Any, x: Any) -> list[tuple[Any, Any]]:
     return made
 
 
-def lay_input(p: Any, w: Windows, x: Any) -> Any:
-    """x (N, C, ...) as X (phases, C, N * E), zero in the padding."""
-    dtype = x.spec.dtype
+def _rows(p: Any, shape: tuple[int, ...], dtype: DType, used: int, full: bool, tail: bool) -> Any:
+    """A temporary for rows of which `used` elements get values, all of them if `full`.
+
+    The others are zeros; those beyond `used` only if somebody reads the `tail`.
+    """
+    if not full:
+        return zeros(p, shape, dtype)
+    made = p.temporary(shape, dtype)
+    if tail and used < shape[-1]:
+        steps = contiguous_strides(shape)
+        rest = made.seen(((*shape[:-1], shape[-1] - used), steps, used))
+        p.flat(lambda: const(0, dtype), [], [rest])
+    return made
+
+
+def lay_input(p: Any, w: Windows, x: Any, tail: bool = False) -> Any:
+    """x (N, C, ...) as X (phases, C, N * E) in the compute dtype, zero in the padding."""
     full = all(n == e for phase in w.phases for (_, _, n), e in
                zip(w.part(phase), w.extents, strict=True))
-    shape = (len(w.phases), w.inputs, w.whole)
-    made = p.temporary(shape, dtype) if full else zeros(p, shape, dtype)
+    made = _rows(p, (len(w.phases), w.inputs, w.whole), compute_dtype(x.spec.dtype), w.grid, full,
+                 tail and w.parts[0] > 1)
     for inside, outside in _phase_views(w, made, x):
         p.flat(lambda v: v, [outside], [inside])
     return made
 
 
-def _output_view(w: Windows, rows: Any) -> Any:
+def _output_view(w: Windows, rows: Any, margin: int = 0) -> Any:
     """Y's elements in the grid, as (N, O, ...)."""
     steps = contiguous_strides((w.samples, *w.extents))
-    return rows.seen(((w.samples, w.outputs, *w.result), (steps[0], w.whole, *steps[1:]), 0))
+    return rows.seen(((w.samples, w.outputs, *w.result),
+                      (steps[0], rows.spec.shape[-1], *steps[1:]), margin))
 
 
-def lay_output(p: Any, w: Windows, y: Any) -> Any:
-    """y (N, O, ...) as Y (O, N * E), zero beyond the output's sizes."""
-    full = w.extents == w.result
-    shape = (w.outputs, w.whole)
-    made = p.temporary(shape, y.spec.dtype) if full else zeros(p, shape, y.spec.dtype)
-    p.flat(lambda v: v, [y], [_output_view(w, made)])
+def lay_output(p: Any, w: Windows, y: Any, tail: bool = False) -> Any:
+    """y (N, O, ...) as Y (O, margin + N * E), zero beyond the output's sizes."""
+    made = _rows(p, (w.outputs, _apart(w.margin + w.whole)), compute_dtype(y.spec.dtype), w.grid,
+                 w.extents == w.result, tail and w.parts[0] > 1)
+    p.flat(lambda v: v, [y], [_output_view(w, made, w.margin)])
     return made
-
-
-def lay_weight(p: Any, w: Windows, weight: Any, stacked: bool) -> Any:
-    """weight (O, C / G, ...) as (K, O, C / G), or stacked (O, K, C / G)."""
-    count, (inner, _) = len(w.positions), w.per_group
-    made = p.temporary((w.outputs, count, inner) if stacked else (count, w.outputs, inner),
-                       weight.spec.dtype)
-    p.flat(lambda v: v, [weight], [weight_view(w, made, stacked)])
-    return made
-
-
-def weight_view(w: Windows, laid: Any, stacked: bool) -> Any:
-    """The laid-out weight seen as (O, C / G, ...)."""
-    count, (inner, _) = len(w.positions), w.per_group
-    steps = tuple(contiguous_strides(w.kernel))
-    if stacked:
-        return laid.seen(((w.outputs, inner, *w.kernel),
-                          (count * inner, 1, *(s * inner for s in steps)), 0))
-    return laid.seen(((w.outputs, inner, *w.kernel),
-                      (inner, 1, *(s * w.outputs * inner for s in steps)), 0))
 
 
 # ---- pieces of rows --------------------------------------------------------------------------
 
-def _blocks(w: Windows, rows: int, itemsize: int, steps: int) -> list[tuple[int, int]]:
-    """(first, length) of the pieces of a row."""
-    piece = max(1024, BLOCK_BYTES // max(rows * itemsize, 1) // 64 * 64)
-    fewest = -(-w.length * max(steps, 1) // MOST_STEPS)
-    piece = max(piece, -(-fewest // 64) * 64)
-    return [(start, min(piece, w.length - start)) for start in range(0, w.length, piece)]
-
-
-def _input_piece(w: Windows, laid: Any, k: tuple[int, ...], start: int, count: int) -> Any:
-    """What kernel position k reads: (G, C / G, count)."""
-    inner, _ = w.per_group
-    begin = w.phases.index(w.phase(k)) * w.inputs * w.whole + w.shift(k) + start
-    return laid.seen(((w.groups, inner, count), (inner * w.whole, w.whole, 1), begin))
-
-
-def _output_piece(w: Windows, laid: Any, start: int, count: int) -> Any:
-    _, outer = w.per_group
-    return laid.seen(((w.groups, outer, count), (outer * w.whole, w.whole, 1), start))
-
-
-def _weight_piece(w: Windows, laid: Any, index: int) -> Any:
-    inner, outer = w.per_group
-    return laid.seen(((w.groups, outer, inner), (outer * inner, inner, 1),
-                      index * w.outputs * inner))
-
-
-def _turned(ref: Any) -> Any:
-    (g, m, n), (a, b, c) = ref.spec.shape, ref.spec.strides
-    return ref.seen(((g, n, m), (a, c, b), 0))
-
-
-def stacks(w: Windows) -> bool:
-    """Whether the kernel's positions are stacked into one product."""
-    return w.per_group[0] < FEW_CHANNELS and len(w.positions) > 1
+def _starts(w: Windows) -> list[int]:
+    """Where in X each kernel position begins to read."""
+    return [w.phases.index(w.phase(k)) * w.inputs * w.whole + w.shift(k) for k in w.positions]
 
 
 def _grids(w: Windows) -> list[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]]:
@@ -231,63 +224,22 @@ def _grids(w: Windows) -> list[tuple[tuple[int, ...], tuple[int, ...], tuple[int
     return made
 
 
-def _shifted(w: Windows, laid: Any, grid: Any, start: int, count: int) -> Any:
-    """What all positions of a grid read: (*grid, G, C / G, count)."""
-    inner, _ = w.per_group
-    first, many, apart = grid
-    jumps = [a * d // s * t for a, d, s, t in
-             zip(apart, w.dilation, w.stride, contiguous_strides(w.extents), strict=True)]
-    begin = w.phases.index(w.phase(first)) * w.inputs * w.whole + w.shift(first) + start
-    return laid.seen(((*many, w.groups, inner, count), (*jumps, inner * w.whole, w.whole, 1),
-                      begin))
-
-
-def _stack(p: Any, w: Windows, laid: Any, made: Any, start: int, count: int) -> None:
-    """The shifted rows of all kernel positions: (G, K, C / G, count) into `made`."""
-    inner, _ = w.per_group
-    total = len(w.positions)
-    kernel_steps = contiguous_strides(w.kernel)
-    for grid in _grids(w):
-        first, many, apart = grid
-        source = _shifted(w, laid, grid, start, count)
-        width = made.spec.shape[-1]
-        target = made.seen(((*many, w.groups, inner, count), (
-            *(a * s * inner * width for a, s in zip(apart, kernel_steps, strict=True)),
-            total * inner * width, width, 1),
-            sum(f * s for f, s in zip(first, kernel_steps, strict=True)) * inner * width))
-        p.flat(lambda v: v, [source], [target])
-
-
 # ---- the three products ----------------------------------------------------------------------
 
-def forward(p: Any, w: Windows, x: Any, weight: Any, made: Any, bias: Any) -> None:
-    """made (N, O, ...) = the convolution of x, plus bias."""
-    laid = lay_input(p, w, x)
-    rows = p.temporary((w.outputs, w.whole), compute_dtype(x.spec.dtype))
-    inner, _ = w.per_group
-    item = x.spec.dtype.itemsize
-    if stacks(w):
-        total = len(w.positions) * inner
-        kernel = lay_weight(p, w, weight, stacked=True).seen(
-            ((w.groups, w.per_group[1], total), (w.per_group[1] * total, total, 1), 0))
-        pieces = _blocks(w, w.groups * total + w.outputs, item, 1)
-        stack = p.temporary((w.groups, total, pieces[0][1]), x.spec.dtype)
-        for start, count in pieces:
-            _stack(p, w, laid, stack, start, count)
-            p.product(kernel, _columns(stack, count), _output_piece(w, rows, start, count))
-    else:
-        kernel = lay_weight(p, w, weight, stacked=False)
-        for start, count in _blocks(w, w.inputs + w.outputs, item, len(w.positions)):
-            into = _output_piece(w, rows, start, count)
-            for index, k in enumerate(w.positions):
-                p.product(_weight_piece(w, kernel, index), _input_piece(w, laid, k, start, count),
-                          into, initial=into if index else None)
+def forward(p: Any, w: Windows, laid: Any, weight: Any, made: Any, bias: Any) -> None:
+    """made (N, O, ...) = the convolution of X, plus bias."""
+    wide, (inner, outer) = laid.spec.dtype, w.per_group
+    count = len(w.positions)
+    rows, kernel = p.temporary((w.outputs, w.whole), wide), p.temporary(
+        (w.groups, outer, count * inner), wide)
+    p.flat(lambda v: v, [weight], [kernel.seen((
+        (w.outputs, inner, *w.kernel),
+        (count * inner, 1, *(s * inner for s in contiguous_strides(w.kernel))), 0))])
+    apart = (w.whole, 1)
+    p.gathered(kernel, laid.seen(((w.groups, inner, w.length), (inner * w.whole, *apart), 0)),
+               rows.seen(((w.groups, outer, w.length), (outer * w.whole, *apart), 0)),
+               steps=_starts(w))
     finish(p, _output_view(w, rows), made, bias)
-
-
-def _columns(stack: Any, count: int) -> Any:
-    groups, total, _ = stack.spec.shape
-    return stack.seen(((groups, total, count), stack.spec.strides, 0))
 
 
 def finish(p: Any, rows: Any, made: Any, bias: Any) -> None:
@@ -313,21 +265,35 @@ def fill(p: Any, made: Any, bias: Any) -> None:
         p.flat(lambda b: b, [_along(bias, made.spec.ndim)], [made])
 
 
-def input_gradient(p: Any, w: Windows, y: Any, weight: Any, made: Any, bias: Any = None) -> None:
-    """made (N, C, ...) = what each element of x contributes to y's gradient, plus bias."""
-    rows = zeros(p, (len(w.phases), w.inputs, w.whole), compute_dtype(y.spec.dtype))
-    laid = lay_output(p, w, y)
-    kernel = lay_weight(p, w, weight, stacked=False)
-    for start, count in _blocks(w, w.inputs + w.outputs, y.spec.dtype.itemsize,
-                                len(w.positions)):
-        for index, k in enumerate(w.positions):
-            into = _input_piece(w, rows, k, start, count)
-            p.product(_turned(_weight_piece(w, kernel, index)),
-                      _output_piece(w, laid, start, count), into, initial=into)
+def input_gradient(p: Any, w: Windows, laid: Any, weight: Any, made: Any, bias: Any = None
+                   ) -> None:
+    """made (N, C, ...) = what each element of x contributes to Y's gradient, plus bias."""
+    rows = p.temporary((len(w.phases), w.inputs, w.whole), laid.spec.dtype)
+    for index, grid in enumerate(_grids(w)):
+        _phase_gradient(p, w, laid, weight, rows.moved(index * w.inputs * w.whole), grid)
     if _misses(w):
         fill(p, made, bias)
     for inside, outside in _phase_views(w, rows, made):
         finish(p, _samples_first(inside), _samples_first(outside), bias)
+
+
+def _phase_gradient(p: Any, w: Windows, laid: Any, weight: Any, rows: Any, grid: Any) -> None:
+    """A phase of X, from the kernel positions that read it."""
+    (first, many, apart), (inner, outer) = grid, w.per_group
+    count, own, pitch = math.prod(many), weight.spec.strides, laid.spec.shape[-1]
+    kernel = p.temporary((w.groups, inner, count * outer), laid.spec.dtype)
+    shape = (w.groups, outer, inner, *many)
+    source = weight.seen((shape, (outer * own[0], own[0], own[1], *(
+        s * a for s, a in zip(own[2:], apart, strict=True))),
+        sum(s * f for s, f in zip(own[2:], first, strict=True))))
+    p.flat(lambda v: v, [source], [kernel.seen((shape, (
+        inner * count * outer, 1, count * outer,
+        *(s * outer for s in contiguous_strides(many))), 0))])
+    places = itertools.product(*(range(f, f + n * a, a) for f, n, a in
+                                 zip(first, many, apart, strict=True)))
+    p.gathered(kernel, laid.seen(((w.groups, outer, w.grid), (outer * pitch, pitch, 1), 0)),
+               rows.seen(((w.groups, inner, w.grid), (inner * w.whole, w.whole, 1), 0)),
+               steps=[w.margin - w.shift(k) for k in places])
 
 
 def _misses(w: Windows) -> bool:
@@ -341,51 +307,45 @@ def _samples_first(ref: Any) -> Any:
     return ref.seen(((shape[1], shape[0], *shape[2:]), (steps[1], steps[0], *steps[2:]), 0))
 
 
-def weight_gradient(p: Any, w: Windows, x: Any, y: Any, made: Any) -> None:
-    """made (O, C / G, ...): y's rows against the shifted rows of x."""
-    laid, rows = lay_input(p, w, x), lay_output(p, w, y)
-    wide = compute_dtype(x.spec.dtype)
+def weight_gradient(p: Any, w: Windows, laid: Any, rows: Any, made: Any) -> None:
+    """made (O, C / G, ...): X's rows against Y's."""
     inner, outer = w.per_group
-    count, item = len(w.positions), x.spec.dtype.itemsize
-    if stacks(w):
-        kernel = zeros(p, (w.outputs, count, inner), wide)
-        total = count * inner
-        pieces = _blocks(w, w.groups * total + w.outputs, item, 1)
-        stack = p.temporary((w.groups, total, pieces[0][1]), x.spec.dtype)
-        into = kernel.seen(((w.groups, outer, total), (outer * total, total, 1), 0))
-        for start, many in pieces:
-            _stack(p, w, laid, stack, start, many)
-            p.product(_output_piece(w, rows, start, many), _turned(_columns(stack, many)), into,
-                      initial=into)
-        p.flat(lambda v: v, [weight_view(w, kernel, stacked=True)], [made])
-        return
-    turned = zeros(p, (count, w.inputs, outer), wide)
-    for start, many in _blocks(w, w.inputs + w.outputs, item, count):
+    if inner * outer <= FEW_PAIRS:
         for grid in _grids(w):
-            _add_outer_products(p, w, laid, rows, turned, grid, start, many)
-    steps, own = contiguous_strides(w.kernel), made.spec.strides
+            _dots(p, w, laid, rows, made, grid)
+        return
+    (parts, steps), count, pitch = w.parts, len(w.positions), rows.spec.shape[-1]
+    sums = p.temporary((parts, w.groups, count * inner, outer), laid.spec.dtype)
+    p.gathered(
+        laid.seen(((parts, w.groups, inner, steps), (steps, inner * w.whole, w.whole, 1), 0)),
+        rows.seen(((parts, w.groups, steps, outer), (steps, outer * pitch, 1, pitch), w.margin)),
+        sums, rows=_starts(w))
+    own = made.spec.strides
     shape = (w.groups, outer, inner, *w.kernel)
-    source = turned.seen((shape, (inner * outer, 1, outer,
-                                  *(s * w.inputs * outer for s in steps)), 0))
-    p.flat(lambda v: v, [source], [made.seen((shape, (outer * own[0], *own), 0))])
+    one = inner * outer
+    source = sums.seen(((*shape, parts), (
+        count * one, 1, outer, *(s * one for s in contiguous_strides(w.kernel)),
+        w.groups * count * one), 0))
+    p.reduce("sum", lambda v: v, lambda v: v, source, (len(shape),),
+             made.seen((shape, (outer * own[0], *own), 0)))
 
 
-def _add_outer_products(p: Any, w: Windows, laid: Any, rows: Any, made: Any, grid: Any,
-                        start: int, many: int) -> None:
-    """made (K, C, O / G) += the shifted rows of x against a piece of y's, one product for all
-    positions of a grid: y's rows are packed once for them, x's are read where they lie."""
-    inner, outer = w.per_group
-    source = _shifted(w, laid, grid, start, many)
-    ones = (1,) * len(w.kernel)
-    right = rows.seen(((*ones, w.groups, many, outer),
-                       (*(0,) * len(ones), outer * w.whole, 1, w.whole), start))
-    first, counts, apart = grid
-    steps = [s * w.inputs * outer for s in contiguous_strides(w.kernel)]
-    into = made.seen(((*counts, w.groups, inner, outer),
-                      (*(a * s for a, s in zip(apart, steps, strict=True)),
-                       inner * outer, outer, 1),
-                      sum(f * s for f, s in zip(first, steps, strict=True))))
-    p.product(source, right, into, initial=into)
+def _dots(p: Any, w: Windows, laid: Any, rows: Any, made: Any, grid: Any) -> None:
+    """The gradient of a phase's weights, each a dot product of two rows."""
+    (first, many, apart), (inner, outer) = grid, w.per_group
+    pitch, own, ones = rows.spec.shape[-1], made.spec.strides, (1,) * len(w.kernel)
+    jumps = [a * d // s * t for a, d, s, t in
+             zip(apart, w.dilation, w.stride, contiguous_strides(w.extents), strict=True)]
+    begin = w.phases.index(w.phase(first)) * w.inputs * w.whole + w.shift(first)
+    left = laid.seen(((w.groups, 1, inner, *many, w.length),
+                      (inner * w.whole, 0, w.whole, *jumps, 1), begin))
+    right = rows.seen(((w.groups, outer, 1, *ones, w.length),
+                       (outer * pitch, pitch, 0, *(0 for _ in ones), 1), w.margin))
+    shape = (w.groups, outer, inner, *many)
+    into = made.seen((shape, (outer * own[0], own[0], own[1], *(
+        s * a for s, a in zip(own[2:], apart, strict=True))),
+        sum(s * f for s, f in zip(own[2:], first, strict=True))))
+    p.reduce("sum", lambda x, y: x * y, lambda v: v, (left, right), (len(shape),), into)
 
 
 def bias_gradient(p: Any, y: Any, made: Any) -> None:

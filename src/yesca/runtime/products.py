@@ -20,7 +20,7 @@ from . import kernels, machine
 FEW_LAUNCHES = 8  # batches that do not join are launched one by one up to this many,
 LAUNCH_FLOPS = 1 << 18  # or where each is worth its launch; else their operands are copied
 
-_planned = lru_cache(1024)(plan_product)  # a convolution is the same product many times
+_planned = lru_cache(1024)(plan_product)
 _addresses: dict[tuple[str, str], int] = {}
 _target: Any = None
 
@@ -34,6 +34,7 @@ class Factor:
 
 
 ONE = Factor()
+WHOLE = ((0,), (0,))  # operands in one piece
 
 
 def target() -> Any:
@@ -93,6 +94,29 @@ def product(p: Any, a: Any, b: Any, c: Any, initial: Any = None, alpha: Any = ON
         p.flat(lambda v: v, [goal], [c])
 
 
+def gathered(p: Any, a: Any, b: Any, c: Any, rows: Sequence[int] = (0,),
+             steps: Sequence[int] = (0,)) -> None:
+    """c = a @ b, where an operand lies in equal pieces, appended to the program `p`.
+
+    a is (*batch, M / len(rows), K), b (*batch, K / len(steps), N), c (*batch, M, N), all of one
+    dtype, no half type, c's columns side by side. rows: elements from `a` to each piece of A's
+    rows, which lie along K; steps: from `b` to each piece of B's rows.
+    """
+    if c.spec.dtype.category == dtypes.FLOATING:
+        a, b = a.moved(rows[0]), b.moved(steps[0])
+        pieces = tuple(tuple(at - own[0] for at in own) for own in (rows, steps))
+        _floats(p, a, b, c, None, ONE, ONE, pieces)
+        return
+    *batch, m, n = c.spec.shape
+    k, part = a.spec.shape[-1] // len(steps), m // len(rows)
+    (*outer, a_row, a_step), own = a.spec.strides, tuple(c.spec.strides)
+    for at, first in enumerate(rows):
+        into = c.seen(((*batch, part, n), own, at * part * own[-2]))
+        for step, start in enumerate(steps):
+            left = a.seen(((*batch, part, k), (*outer, a_row, a_step), first + step * k * a_step))
+            product(p, left, b.moved(start), into, into if step else None)
+
+
 def _side_by_side(ref: Any, shape: Sequence[int]) -> bool:
     return shape[-1] == 1 or expand_strides(ref.spec.shape, ref.spec.strides, shape)[-1] == 1
 
@@ -141,15 +165,17 @@ def _integers(p: Any, a: Any, b: Any, c: Any, initial: Any, alpha: Factor, beta:
     p.rows(body, inputs, [c.as_rows()], outer, k)
 
 
-def _floats(p: Any, a: Any, b: Any, c: Any, initial: Any, alpha: Factor, beta: Factor) -> None:
+def _floats(p: Any, a: Any, b: Any, c: Any, initial: Any, alpha: Factor, beta: Factor,
+            pieces: tuple[tuple[int, ...], ...] = WHOLE) -> None:
     """Plan one batch of products, or several where the batch dimensions do not join."""
     *batch, m, n = c.spec.shape
     k = a.spec.shape[-1]
-    refs = [_expanded(a, (*batch, m, k)), _expanded(b, (*batch, k, n)), c]
+    refs = [_expanded(a, (*batch, m // len(pieces[0]), k)),
+            _expanded(b, (*batch, k // len(pieces[1]), n)), c]
     if initial is not None:
         refs.append(_expanded(initial, (*batch, m, n)))
     sizes, steps = _batches(batch, refs)
-    if math.prod(sizes[1:]) > FEW_LAUNCHES and \
+    if pieces == WHOLE and math.prod(sizes[1:]) > FEW_LAUNCHES and \
             2 * sizes[0] * m * n * k < LAUNCH_FLOPS:
         refs = [_joined(p, r, batch) for r in refs]
         sizes, steps = _batches(batch, refs)
@@ -160,7 +186,9 @@ def _floats(p: Any, a: Any, b: Any, c: Any, initial: Any, alpha: Factor, beta: F
         a.spec.dtype.name, sizes[0], m, n, k, tuple(inner[0]), tuple(inner[1]),
         (inner[2][0], inner[2][1]), target=target(), alpha=float(alpha.value),
         beta=float(beta.value),
-        initial_strides=(inner[3][0], inner[3][1]) if initial is not None else None)
+        initial_strides=(inner[3][0], inner[3][1]) if initial is not None else None,
+        a_pieces=tuple(at * items[0] for at in pieces[0]),
+        b_pieces=tuple(at * items[1] for at in pieces[1]))
     scratch = p.temporary((plan.scratch_bytes,), dtypes.uint8) if plan.scratch_bytes else None
     for place in _places(sizes[1:]):
         moved = [r.moved(sum(at * s for at, s in zip(place, step[1:], strict=True)))

@@ -359,6 +359,12 @@ class Program:
 
         product(self, a, b, c, **options)
 
+    def gathered(self, a: Ref, b: Ref, c: Ref, **pieces: Sequence[int]) -> None:
+        """c = a @ b, an operand lying in pieces; see `runtime.products.gathered`."""
+        from .products import gathered
+
+        gathered(self, a, b, c, **pieces)
+
     def factor(self, position: int) -> Any:
         """The call's number at this position as alpha or beta of a product."""
         from .products import Factor

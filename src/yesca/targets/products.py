@@ -9,7 +9,8 @@ row    few rows: B read where it lies, in long pieces
 dot    few rows or few columns, both operands lying along K: small tiles of dot products
 tile   everything else: micro-tiles in registers, after "pack" where reading in place does not pay;
        of the compute dtype, A is packed by the units themselves, a few panels at a time, or B,
-       panel by panel, where the rows are so few that each unit has all or half of them
+       panel by panel, where the rows are so few that each unit has all or half of them;
+       so they do with operands in pieces, each of which begins at an offset of its own
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .products_dot import DOT_WORDS, dot_kernel
-from .products_micro import TILE_WORDS, tile_kernel
+from .products_micro import GATHER_ROWS, TILE_WORDS, tile_kernel
 from .products_pack import PACK_WORDS, pack_kernel
 from .products_sizes import Packed, Product, ahead, block_inner, panel_bytes, word_of
 from .products_text import ProductTarget, compute_dtype, declarations, product_target
@@ -119,6 +120,8 @@ def plan_product(
     alpha: float = 1.0,
     beta: float = 1.0,
     activation: str = "none",
+    a_pieces: tuple[int, ...] = (0,),
+    b_pieces: tuple[int, ...] = (0,),
 ) -> ProductPlan:
     """Plan C[b] = activation(alpha * A[b] @ B[b] + beta * D[b]).
 
@@ -132,6 +135,8 @@ def plan_product(
         0, it may be C itself, and a row stride of 0 makes it a bias vector
     alpha, beta : the words of `Stage.scalars`; if beta is 0 here, D is never read
     activation : "none" or "relu"; NaN stays NaN
+    a_pieces, b_pieces : offsets in bytes at which equal parts of A's rows, of B's rows begin; the
+        strides are those within a part. Not for half types; A's rows in parts lie along K
 
     >>> target = product_target("x86_64-unknown-linux-gnu", "+avx2,+fma")
     >>> plan = plan_product("float32", 1, 8, 64, 64, (0, 256, 4), (0, 4, 256), (0, 256),
@@ -144,13 +149,16 @@ def plan_product(
         initial_strides = None
     product = Product(
         dtype, batch, m, n, k, tuple(a_strides), tuple(b_strides), tuple(c_strides),
-        initial_strides, alpha, beta, floor,
+        initial_strides, alpha, beta, floor, a_pieces=a_pieces, b_pieces=b_pieces,
     )  # fmt: skip
     flops = 2 * batch * m * n * k
     read, written = batch * product.size * (m * k + k * n), batch * product.goal * m * n
     if batch * m * n == 0:
         return ProductPlan((), 0, flops, read, written)
-    stages, scratch = _choose(_simplify(product), target)
+    if product.gathers and k:
+        stages, scratch = _tiled(product, target)
+    else:
+        stages, scratch = _choose(_simplify(product), target)
     return ProductPlan(stages, scratch, flops, read, written)
 
 
@@ -243,13 +251,14 @@ def _blocks(p: Product, tile: tuple[int, int], work: int,
     """
     panels = [-(-p.m // tile[0]), -(-p.n // tile[1])]
     block = [min(pair) for pair in zip(panels, most)]
-    if p.k <= SMALL_INNER:
+    short = p.k <= SMALL_INNER and not p.gathers
+    if short:
         block = [1, min(panels[1], 8 * BLOCK_PANELS)]  # write C in the order it lies
 
     def units() -> int:
         return p.batch * -(-panels[0] // block[0]) * -(-panels[1] // block[1])
 
-    while units() < FEWEST_UNITS and block != [1, 1] and p.k > SMALL_INNER:
+    while units() < FEWEST_UNITS and block != [1, 1] and not short:
         if work * block[0] * block[1] * tile[0] * tile[1] < 2 * CHUNK_FLOPS:
             break
         wider = int(block[1] > 1 and block[1] * 2 >= block[0])
@@ -282,6 +291,8 @@ def _compute_stage(
     cost = max(1, p.batch * p.m * p.n * work // units)
     grain = max(1, min(units, CHUNK_FLOPS // cost))
     words = tuple(values[name] for name in names)
+    if names is TILE_WORDS:
+        words += p.a_pieces + p.b_pieces
     dtype = p.dtype if kernel in ("dot", "dots") else compute_dtype(p.dtype)
     scalars = tuple((names.index(name), name) for name in ("alpha", "beta"))
     return Stage(kernel, dtype, units, grain, words, tuple(pointers), scalars)
@@ -315,12 +326,20 @@ def _tile_stage(p: Product, target: ProductTarget, kernel: str, tile: tuple[int,
         "a_ahead": ahead(a[2]), "b_ahead": ahead(b[1]),
         "block_inner": inner, "a_packs": int(packs == "a"), "a_lane": a[1], "a_step": a[2],
         "b_packs": int(packs == "b"), "b_lane": b[2], "b_step": b[1],
+        "a_piece": max(1, p.m // len(p.a_pieces)), "b_piece": max(1, p.k // len(p.b_pieces)),
+        "b_offsets": len(TILE_WORDS) + len(p.a_pieces),
     }  # fmt: skip
     full, most = target.blocking, (BLOCK_PANELS, BLOCK_PANELS)
     if packs == "b":
         step = tile[1] * p.goal
         values |= {"b_inner": step, "b_panel": 0, "b_ahead": ahead(step)}
-        high = min(full.upright_panels, UPRIGHT_BYTES // panel_bytes(p, tile))
+        upright = full.upright_panels or full.packed_panels
+        high = min(upright, UPRIGHT_BYTES // panel_bytes(p, tile))
+        if len(p.a_pieces) > 1:
+            pitch = panel_bytes(p, (1, 1))
+            values |= {"a_packs": GATHER_ROWS, "a_row": pitch, "a_inner": p.goal,
+                       "a_panel": tile[0] * pitch, "a_ahead": ahead(p.goal)}
+            high = full.room_bytes // (tile[0] * pitch)
         most = (high, BLOCK_PANELS)
     elif packs == "a":
         panel, step = panel_bytes(p, tile), tile[0] * p.goal
@@ -398,11 +417,11 @@ def _tiled(p: Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
     even = target.mask_registers or p.n % columns == 0
     packs: list[tuple | None] = [None, None]
     changes: dict[str, int] = {}
-    often = half or p.n > _pack_from(p, a[2], a[1], PACK_A_FROM, PACK_UPRIGHT_FROM)
+    often = half or len(p.a_pieces) == 1 and p.n > _pack_from(p, a[2], a[1], PACK_A_FROM, PACK_UPRIGHT_FROM)
     beyond = _pack_from(p, b[1], b[2], PACK_B_FROM, PACK_B_FROM)
-    b_often = half or b[2] != p.size or not even or p.m > beyond
+    b_often = half or b[2] != p.size or not even or p.m > beyond or p.gathers
     by_units = ""
-    if b_often and not half and 0 < p.m <= rows * target.blocking.upright_panels:
+    if p.gathers or b_often and not half and 0 < p.m <= rows * target.blocking.upright_panels:
         by_units = "b"
     elif often and not half and _units_pack(p, target, tile):
         by_units = "a"
@@ -420,7 +439,7 @@ def _tiled(p: Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
         scratch += packed.total
     stage = _tile_stage(replace(p, roles=(a_role, b_role)), target, "tile", tile, a, b, by_units)
     words = dict(zip(TILE_WORDS, stage.words)) | changes
-    stage = replace(stage, words=tuple(words.values()))
+    stage = replace(stage, words=(*words.values(), *stage.words[len(words):]))
     if any(packs) and p.k:
         return (_pack_stage(p, *packs), stage), scratch
     return (stage,), scratch

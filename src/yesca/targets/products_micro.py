@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .products_pack import fill_panel, panel_functions
+from .products_pack import copy_lanes, fill_panel, panel_functions
 from .products_sizes import MOST_INNER
 from .products_text import Code, ProductTarget, Vectors
 
@@ -21,7 +21,11 @@ STEPS = 4  # of K in a round of a full micro-kernel
 # The parameter words of the tile kernel, in order. Strides are bytes. "panel" strides lead from one
 # panel (a micro-tile's rows of A, or columns of B) to the next, "ahead" is how far to prefetch.
 # If a_packs is not 0, units pack A, whose own strides are a_lane and a_step; a_row, a_inner and
-# a_panel are those in the room. Likewise b_packs, where the machine's blocking provides for it.
+# a_panel are those in the room. Likewise b_packs.
+#
+# What units copy may lie in pieces: every a_piece rows of A (if a_packs is GATHER_ROWS), and every
+# b_piece steps of K of B, begin at an offset of their own. The offsets follow the words: A's, then,
+# from word b_offsets on, B's. An operand in one piece has the offset 0.
 TILE_WORDS = (
     "c", "d", "a", "b",  # pointers; d is null where nothing is added
     "rows", "columns", "inner",
@@ -31,7 +35,9 @@ TILE_WORDS = (
     "alpha", "beta", "floor",  # in the compute dtype; floor is -inf, or 0 for relu
     "block_rows", "block_columns", "block_inner", "row_blocks", "column_blocks",
     "a_packs", "a_lane", "a_step", "b_packs", "b_lane", "b_step",
+    "a_piece", "b_piece", "b_offsets",
 )  # fmt: skip
+GATHER_ROWS = 2  # the a_packs of rows that lie along K and are copied as they are
 TILE = {name: place for place, name in enumerate(TILE_WORDS)}
 
 
@@ -228,10 +234,11 @@ def tile_kernel(name: str, target: ProductTarget, dtype: str, tile: tuple[int, i
         words[word] = code.word("%words", TILE[word], scalar)
     words["room"] = code.value(f"alloca [{target.blocking.room_bytes} x i8], align 64")
     words["packs"] = code.value(f"icmp ne i64 {words['a_packs']}, 0")
-    if target.blocking.upright_panels:
-        room = MOST_INNER * shape.columns * shape.arithmetic().size
-        words["panel"] = code.value(f"alloca [{room} x i8], align 64")
-        words["packs_b"] = code.value(f"icmp ne i64 {words['b_packs']}, 0")
+    room = MOST_INNER * shape.columns * shape.arithmetic().size
+    words["panel"] = code.value(f"alloca [{room} x i8], align 64")
+    words["packs_b"] = code.value(f"icmp ne i64 {words['b_packs']}, 0")
+    words["a_table"] = code.at("%words", str(8 * len(TILE_WORDS)))
+    words["b_table"] = code.at("%words", code.mul(words["b_offsets"], "8"))
     words["micro"] = f"@{name}_{shape.rows}"
     for way in shape.ways:
         stride = words["a_row" if way == "across" else "a_inner"]
@@ -282,7 +289,10 @@ def _block(code: Code, tile: Tile, words: dict, place: dict, inner: str) -> None
     a_base = code.at(place["a"], code.mul(inner, words["a_inner"]))
     panel = code.value(f"udiv i64 {place['row']}, {rows}")
     a_base = code.at(a_base, code.mul(panel, words["a_panel"]))
-    with code.when(words["packs"]):
+    gathers = code.value(f"icmp eq i64 {words['a_packs']}, {GATHER_ROWS}")
+    with code.when(gathers):
+        _gather_rows(code, tile, words, place, inner, count)
+    with code.when(code.value(f"xor i1 {gathers}, {words['packs']}")):
         _pack_rows(code, tile, words, place, inner, count)
     a_base = code.value(f"select i1 {words['packs']}, ptr {words['room']}, ptr {a_base}")
     b_base = code.at(place["b"], code.mul(inner, words["b_inner"]))
@@ -290,10 +300,9 @@ def _block(code: Code, tile: Tile, words: dict, place: dict, inner: str) -> None
         panel = code.value(f"udiv i64 {column.index}, {columns}")
         b = code.at(b_base, code.mul(panel, words["b_panel"]))
         wide = code.smaller(code.sub(words["columns"], column.index), str(columns))
-        if tile.target.blocking.upright_panels:
-            with code.when(words["packs_b"]):
-                _pack_columns(code, tile, words, place, (inner, column.index), count, wide)
-            b = code.value(f"select i1 {words['packs_b']}, ptr {words['panel']}, ptr {b}")
+        with code.when(words["packs_b"]):
+            _pack_columns(code, tile, words, place, (inner, column.index), count, wide)
+        b = code.value(f"select i1 {words['packs_b']}, ptr {words['panel']}, ptr {b}")
         across = code.mul(column.index, size)
         with code.loop(place["row"], place["row_end"], str(rows)) as row:
             panel = code.value(f"udiv i64 {code.sub(row.index, place['row'])}, {rows}")
@@ -319,14 +328,43 @@ def _pack_rows(code: Code, tile: Tile, words: dict, place: dict, inner: str, cou
         fill_panel(code, tile.name, goal, pitch, source, strides, count, lanes)
 
 
+def _gather_rows(code: Code, tile: Tile, words: dict, place: dict, inner: str,
+                 count: str) -> None:
+    """Emit the copying of a unit's rows of A, for one block of K, into its room."""
+    start = code.mul(inner, words["a_step"])
+    with code.loop(place["row"], place["row_end"], "1") as row:
+        piece = code.value(f"udiv i64 {row.index}, {words['a_piece']}")
+        lane = code.sub(row.index, code.mul(piece, words["a_piece"]))
+        source = _piece(code, place["a"], words["a_table"], piece)
+        source = code.at(source, code.add(start, code.mul(lane, words["a_lane"])))
+        below = code.sub(row.index, place["row"])
+        copy_lanes(code, tile.name, code.at(words["room"], code.mul(below, words["a_row"])),
+                   source, count)
+
+
+def _piece(code: Code, base: str, table: str, index: str) -> str:
+    """Where a piece of an operand begins."""
+    return code.at(base, code.load("i64", code.at(table, code.mul(index, "8")), 8))
+
+
 def _pack_columns(code: Code, tile: Tile, words: dict, place: dict, start: tuple[str, str],
                   count: str, wide: str) -> None:
     """Emit the packing of a panel of B, for one block of K: it stays in L1 for all of the rows."""
-    source = code.at(place["b"], code.mul(start[0], words["b_step"]))
-    source = code.at(source, code.mul(start[1], words["b_lane"]))
+    inner, length = start[0], words["b_piece"]
+    end = code.add(inner, count)
+    across = code.mul(start[1], words["b_lane"])
     pitch = str(tile.columns * tile.arithmetic().size)
     strides = (words["b_lane"], words["b_step"])
-    fill_panel(code, tile.name, words["panel"], pitch, source, strides, count, wide)
+    first = code.value(f"udiv i64 {inner}, {length}")
+    last = code.value(f"udiv i64 {code.add(end, code.sub(length, '1'))}, {length}")
+    with code.loop(first, last, "1") as piece:
+        own = code.mul(piece.index, length)
+        begin = code.value(f"call i64 @llvm.smax.i64(i64 {own}, i64 {inner})")
+        many = code.sub(code.smaller(code.add(own, length), end), begin)
+        source = _piece(code, place["b"], words["b_table"], piece.index)
+        source = code.at(source, code.mul(code.sub(begin, own), words["b_step"]))
+        goal = code.at(words["panel"], code.mul(code.sub(begin, inner), pitch))
+        fill_panel(code, tile.name, goal, pitch, code.at(source, across), strides, many, wide)
 
 
 def _heights(code: Code, tile: Tile, a_row: str, call: tuple, high: str, full_micro: str) -> None:

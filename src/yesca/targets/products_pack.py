@@ -71,6 +71,11 @@ def fill_panel(code: Code, name: str, goal: str, pitch: str, source: str,
             f"i64 {strides[1]}, i64 {count}, i64 {lanes})")
 
 
+def copy_lanes(code: Code, name: str, goal: str, source: str, lanes: str) -> None:
+    """Emit the copying of lanes that lie side by side: one step of a panel."""
+    code.do(f"call void @{name}_copy(ptr {goal}, i64 0, ptr {source}, i64 0, i64 1, i64 {lanes})")
+
+
 def _unit(code: Code, name: str, dtype: str, operand: str, unit: str) -> None:
     """Emit one unit: find its part of the operand, and the panel that it goes to."""
     words = {word: code.word(operand, place) for word, place in PACK.items() if place > 1}

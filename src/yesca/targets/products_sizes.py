@@ -29,6 +29,13 @@ class Product:
     beta: float
     floor: float
     roles: tuple[str, str] = ("a", "b")
+    a_pieces: tuple[int, ...] = (0,)  # where equal parts of A's rows begin, in bytes
+    b_pieces: tuple[int, ...] = (0,)  # ... of B's steps of K
+
+    @property
+    def gathers(self) -> bool:
+        """Whether an operand lies in pieces, which only tiles put together."""
+        return len(self.a_pieces) > 1 or len(self.b_pieces) > 1
 
     @property
     def size(self) -> int:
