@@ -265,7 +265,8 @@ def check_pieces(dtype: str, machine: str, rows: int, steps: int, sizes: tuple[i
     size = np.dtype(dtype).itemsize
     x = generator.standard_normal((m, k + 40)).astype(dtype)
     y = generator.standard_normal((k, n + 40)).astype(dtype)
-    starts = [generator.integers(40, size=many).tolist() if many > 1 else [0] for many in (rows, steps)]
+    starts = [generator.integers(40, size=many).tolist() if many > 1 else [0]
+              for many in (rows, steps)]  # fmt: skip
     a = np.concatenate([x[:, at:at + k] for at in starts[0]])
     b = np.concatenate([y[:, at:at + n] for at in starts[1]])
     if rows > 1:  # B's steps side by side, as a gradient of weights reads them
@@ -291,7 +292,8 @@ def check_pieces(dtype: str, machine: str, rows: int, steps: int, sizes: tuple[i
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_operands_in_pieces(dtype, machine):
-    for sizes in [(1, 1, 1), (1, 70, 1), (3, 33, 2), (5, 40, 3), (17, 300, 32), (32, 50, 500)]:
+    for sizes in [(1, 1, 1), (1, 70, 1), (3, 33, 2), (5, 40, 3), (17, 300, 32), (32, 50, 500),
+                  (90, 20, 700)]:  # fmt: skip
         check_pieces(dtype, machine, 9, 1, sizes)
         check_pieces(dtype, machine, 1, 9, sizes)
 

@@ -36,8 +36,8 @@ from ..loops.ir import Expr, cast, const
 from .kinds import compute_dtype
 
 LINE, PAGE_LINES = 16, 64  # float32 elements of a cache's line, lines of a page
-PARTS = 16  # into which long sums are cut where the elements of a weight are few,
-PART_ELEMENTS = 1 << 12  # ... of a weight, as many as one part should have,
+PARTS = 20  # into which long sums are cut where the elements of a weight are few,
+PART_ELEMENTS = 1 << 14  # ... of a weight, as many as one part should have,
 PART_STEPS = 1 << 10  # and the fewest steps of its sum
 FEW_PAIRS = 4  # of channels in a group: no matrix to speak of, but dot products
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from .products_dot import DOT_WORDS, dot_kernel
 from .products_micro import GATHER_ROWS, TILE_WORDS, tile_kernel
 from .products_pack import PACK_WORDS, pack_kernel
-from .products_sizes import Packed, Product, ahead, block_inner, panel_bytes, word_of
-from .products_text import ProductTarget, compute_dtype, declarations, product_target
+from .products_sizes import ALIGN, Packed, Product, ahead, block_inner, panel_bytes, word_of
+from .products_text import Blocking, ProductTarget, compute_dtype, declarations, product_target
 
 __all__ = ["ProductPlan", "Stage", "plan_product", "product_kernel", "product_target"]
 
@@ -41,6 +41,7 @@ FAR_STEPS = 96  # ... if the steps are more than the pages that a machine knows 
 DOT_ROWS = 32  # rows of C up to which transposed B is read where it lies, K being long
 SMALL_INNER = 32  # steps of K up to which a product is the writing of C
 SMALL_PRODUCT = 1 << 12  # multiplications up to which launches cost more than anything else
+GATHER_STEPS = 256  # of K, at least, in a block of rows that lie in pieces
 TURN_ELEMENTS = 1 << 16  # elements of B that may be transposed by one thread
 PACK_INNER = 256  # steps of K in one unit of packing,
 PACK_ROWS = 32  # ... where rows are copied: all panels take their part of these before the next
@@ -336,10 +337,10 @@ def _tile_stage(p: Product, target: ProductTarget, kernel: str, tile: tuple[int,
         upright = full.upright_panels or full.packed_panels
         high = min(upright, UPRIGHT_BYTES // panel_bytes(p, tile))
         if len(p.a_pieces) > 1:
-            pitch = panel_bytes(p, (1, 1))
+            inner, high = _gathered_block(p, full, tile[0])
+            pitch = Packed(inner, 1, 1, 1, p.goal).panel_stride
             values |= {"a_packs": GATHER_ROWS, "a_row": pitch, "a_inner": p.goal,
-                       "a_panel": tile[0] * pitch, "a_ahead": ahead(p.goal)}
-            high = full.room_bytes // (tile[0] * pitch)
+                       "a_panel": tile[0] * pitch, "a_ahead": ahead(p.goal), "block_inner": inner}
         most = (high, BLOCK_PANELS)
     elif packs == "a":
         panel, step = panel_bytes(p, tile), tile[0] * p.goal
@@ -350,6 +351,19 @@ def _tile_stage(p: Product, target: ProductTarget, kernel: str, tile: tuple[int,
     work = _work(p, once=kernel == "row")
     blocks = _blocks(p, tile, work, most, packs)
     return _compute_stage(p, kernel, TILE_WORDS, values, blocks, work)
+
+
+def _gathered_block(p: Product, full: Blocking, rows: int) -> tuple[int, int]:
+    """Steps of K and panels of A in a block of rows that units copy.
+
+    Rather many rows than many steps: pieces overlap, so they are read once for all of them, and
+    what is packed of B serves them all.
+    """
+    most = full.room_bytes // Packed(GATHER_STEPS, rows, 1, 1, p.goal).panel_stride
+    panels = -(-p.m // rows)
+    high = -(-panels // -(-panels // most))
+    steps = (full.room_bytes // (high * rows) - 2 * ALIGN) // p.goal // 16 * 16
+    return min(steps, block_inner(p.k)), high
 
 
 def _units_pack(p: Product, target: ProductTarget, tile: tuple[int, int]) -> bool:
@@ -417,7 +431,8 @@ def _tiled(p: Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
     even = target.mask_registers or p.n % columns == 0
     packs: list[tuple | None] = [None, None]
     changes: dict[str, int] = {}
-    often = half or len(p.a_pieces) == 1 and p.n > _pack_from(p, a[2], a[1], PACK_A_FROM, PACK_UPRIGHT_FROM)
+    often = half or p.n > _pack_from(p, a[2], a[1], PACK_A_FROM, PACK_UPRIGHT_FROM)
+    often = often and len(p.a_pieces) == 1
     beyond = _pack_from(p, b[1], b[2], PACK_B_FROM, PACK_B_FROM)
     b_often = half or b[2] != p.size or not even or p.m > beyond or p.gathers
     by_units = ""
