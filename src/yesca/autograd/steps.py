@@ -8,6 +8,7 @@ decided once, when the function's source is made.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from ..core import registry
@@ -104,7 +105,7 @@ class _Writer:
     def make(self) -> Step:
         lines = self.elementwise() if self.record.kind == "elementwise" else self.formulas()
         source = "\n    ".join(["def step(node, grads):", "s = node._saved", *lines])
-        exec(compile(source, f"<derivative of {self.record.name}>", "exec"), self.scope)
+        exec(_compiled(source, self.record.name), self.scope)
         return self.scope["step"]
 
     def wanted(self, slot: int) -> bool:
@@ -162,6 +163,12 @@ class _Writer:
         row = ", ".join(made[k] if k in made and self.wanted(k) else "None"
                         for k in range(self.plan.operands))
         return [*lines, f"return ({row},)"]
+
+
+@lru_cache(4096)
+def _compiled(source: str, name: str) -> Any:
+    """The code of a step: plans of other shapes have the same, with other constants."""
+    return compile(source, f"<derivative of {name}>", "exec")
 
 
 def _function(derived: Record) -> Callable[..., Any]:

@@ -48,6 +48,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from ..base.caching import once
@@ -186,6 +187,7 @@ class Record:
         return self.node_name(plan) if callable(self.node_name) else self.grad_name
 
 
+@lru_cache(4096)
 def reads(formula: Formula) -> tuple[str, ...]:
     """The parameter names of a formula."""
     return tuple(inspect.signature(formula).parameters)
