@@ -1,6 +1,7 @@
 """The handler of a signal may run operators at any moment, while a recording is run as well."""
 
 import contextlib
+import itertools
 import signal
 
 import pytest
@@ -18,13 +19,12 @@ def handled():
     signal.signal(signal.SIGUSR1, before)
 
 
-def raising(monkeypatch, owner, name, times=1):
-    """The function raises the signal before it does its work, the first few times."""
-    work, left = getattr(owner, name), [times]
+def raising(monkeypatch, owner, name, number=0):
+    """The function raises the signal before it does its work, at its first or a later call."""
+    work, calls = getattr(owner, name), itertools.count()
 
     def first(*args, **kwargs):
-        if left[0]:
-            left[0] -= 1
+        if next(calls) == number:
             signal.raise_signal(signal.SIGUSR1)
         return work(*args, **kwargs)
 
@@ -73,7 +73,7 @@ def test_handlers_while_a_recording_is_run(owner, name, reads, handled, monkeypa
 @pytest.mark.parametrize("reads", [True, False])
 def test_handlers_while_a_call_is_written_down(portable, number, reads, handled, monkeypatch):
     """Between the parts of the first, second or third call, by machine code or by Python."""
-    state, kept, found, left = torch.zeros(2), [], [], [number]
+    state, kept, found = torch.zeros(2), [], []
 
     @torch.compile
     def run(x):
@@ -88,19 +88,13 @@ def test_handlers_while_a_call_is_written_down(portable, number, reads, handled,
             state.mul_(10)
             found.append(state + 1)
 
-    def interrupted(trie, address, key, branch=trie.Trie.branch):
-        left[0] -= 1
-        if left[0] == -1:
-            signal.raise_signal(signal.SIGUSR1)
-        return branch(trie, address, key)
-
     handled(handler)
     with monkeypatch.context() as patched:
-        patched.setattr(trie.Trie, "branch", interrupted)
+        raising(patched, trie.Trie, "branch", number)
         x = torch.tensor([1.0, 2.0])
         with python_path() if portable else contextlib.nullcontext():
             outer = run(x)
-    assert left[0] < 0 and found[0].tolist() == [6.0, 6.0]
+    assert found[0].tolist() == [6.0, 6.0]
     factor = 10 if reads and number == 2 else 1  # the write to the state is the second call
     wanted = torch.tensor([2.0, 4.0])
     assert kept[0].tolist() == wanted.tolist()
@@ -120,7 +114,7 @@ def test_handlers_while_a_call_is_written_down(portable, number, reads, handled,
 @pytest.mark.parametrize("number", range(2))
 def test_handlers_that_raise_while_a_call_is_written_down(portable, number, handled, monkeypatch):
     """What was recorded before the call is there; the call is not made."""
-    kept, left = [], [number]
+    kept = []
 
     @torch.compile
     def run(x):
@@ -134,16 +128,10 @@ def test_handlers_that_raise_while_a_call_is_written_down(portable, number, hand
     def handler():
         raise KeyboardInterrupt
 
-    def interrupted(trie, address, key, branch=trie.Trie.branch):
-        left[0] -= 1
-        if left[0] == -1:
-            signal.raise_signal(signal.SIGUSR1)
-        return branch(trie, address, key)
-
     handled(handler)
     x = torch.ones(2)
     with monkeypatch.context() as patched:
-        patched.setattr(trie.Trie, "branch", interrupted)
+        raising(patched, trie.Trie, "branch", number)
         with python_path() if portable else contextlib.nullcontext():
             assert run(x).tolist() == [5.0, 5.0]
     assert [t if t is None else t.tolist() for t in kept] == [[2.0, 2.0]][:number] + [None]

@@ -7,6 +7,7 @@ whatever it does not know ends up here.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -247,6 +248,17 @@ def make_plan(record: Record, values: tuple[Any, ...], tensors: list[Any], targe
 
     out: the first of the tensors is no argument, but takes the result.
     """
+    collects = gc.isenabled()
+    gc.disable()  # all of this stays: passes of the collector would find nothing
+    try:
+        return _made_plan(record, values, tensors, target, out)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _made_plan(record: Record, values: tuple[Any, ...], tensors: list[Any], target: Any,
+               out: bool) -> Plan:
     specs = [t._spec for t in tensors]
     signs = () if record.kind == "view" else tuple([k for k, s in enumerate(specs) if s.neg])
     for k in signs:

@@ -17,13 +17,13 @@ from typing import Any
 
 from ..loops.nests import Place
 from ..runtime.plan import Plan
+from ..runtime.recording import EARLIER, RESULT, TABLE, TEMPORARY
 from .again import computed_again
 from .arena import ALIGNMENT, last_uses, placed
 from .common import without_repeats
 from .groups import grouped
 from .steps import ARENA, CELLS, Step, of_launch, table_words
 
-TABLE = 6  # the word of a frame that says where the table of launches is
 Inside = tuple[tuple[Step, ...], dict[int, tuple[int, int, int]]]
 
 
@@ -193,11 +193,11 @@ class _Builder:
         words = [count, self.arena, self.cells_at, self.bases_at, self.checks, int(slow), 0]
         for n in range(count):
             if n not in self.sizes:
-                words += [0, self.earlier.get(n, -1), 0]
+                words += [EARLIER, self.earlier.get(n, -1), 0]
             elif n in self.outputs:
-                words += [2, self.outputs[n], self.sizes[n]]
+                words += [RESULT, self.outputs[n], self.sizes[n]]
             else:
-                words += [1, -1, self.sizes[n]]
+                words += [TEMPORARY, -1, self.sizes[n]]
         return (ctypes.c_int64 * len(words))(*words)
 
     def _assign_bases(self, touched: Iterable[int]) -> None:

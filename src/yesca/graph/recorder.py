@@ -16,7 +16,7 @@ import sys
 import threading
 from array import array
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from typing import Any, NamedTuple
 
 from ..core import registry
@@ -36,6 +36,22 @@ from .trie import Function, Node, Trie
 
 RECOUNTS = 8  # of what is held: another thread may let go of it while a program is made
 replays = 0  # native replay calls in this process (for tests and reports)
+
+
+def _as_a_whole(write: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a method write a call down as a whole: where an error comes in between, as from the
+    handler of a signal, what was recorded before runs, and the call is not part of it."""
+    @wraps(write)
+    def run(self: Recorder, *given: Any) -> Any:
+        try:
+            return write(self, *given)
+        except BaseException:
+            self.flush()
+            if self.tape.closed():  # there was nothing
+                self.tape.clear(self.tape.header[NODE])
+            raise
+
+    return run
 
 
 class Recorder:
@@ -114,10 +130,6 @@ class Recorder:
     def _end_lost(self) -> None:
         """The end of a call that could not run what it recorded."""
         state.set_recorder(None)
-        self._lose()
-
-    def _lose(self) -> None:
-        """Give up what is recorded."""
         tape.abandon(self.tape.storages)
         self.tape.clear(self.trie.root.address)
 
@@ -142,9 +154,6 @@ class Recorder:
             gc.disable()  # what a finalizer runs would be recorded in between
             try:
                 made = self._record(plan, tensors, scalars)
-            except BaseException:
-                self._lose()  # a call that is half written down cannot be run
-                raise
             finally:
                 if collects:
                     gc.enable()
@@ -152,22 +161,18 @@ class Recorder:
                 self.checked()
             return made
 
+    @_as_a_whole
     def _record(self, plan: Plan, tensors: list[Any], scalars: tuple[Any, ...]) -> list[Any]:
         """Write a call down; gives the storages of its results.
 
-        Again from the start, if the handler of a signal has run the recording in between; if it
-        has raised an error, what was recorded before runs, and the call is not part of it.
+        Again from the start, if the handler of a signal has run the recording in between.
         """
         header = self.tape.header
         while True:
             header[PENDING_BYTES] += CLOSED
-            try:
-                key = self._key(plan, tensors, scalars)
-                made = [] if plan.inplace else [self.tape.new(s.nbytes) for s in plan.results]
-                node = self._next(key)
-            except BaseException:
-                self._break_off()
-                raise
+            key = self._key(plan, tensors, scalars)
+            made = [] if plan.inplace else [self.tape.new(s.nbytes) for s in plan.results]
+            node = self._next(key)
             if header[PENDING_BYTES] >= CLOSED:
                 header[NODE] = node
                 header[CALLS] += 1
@@ -196,16 +201,12 @@ class Recorder:
                 return False
         return not any(isinstance(number, complex) for number in scalars)
 
+    @_as_a_whole
     def branch(self, address: int, nbytes: int) -> None:
         """Take an edge that native code did not find where it looked; it has closed the recording,
         and begins again where that is open afterwards."""
         header = self.tape.header
-        try:
-            key = ctypes.string_at(address, nbytes)
-            node = self._next(key)
-        except BaseException:
-            self._break_off()
-            raise
+        node = self._next(ctypes.string_at(address, nbytes))
         if header[PENDING_BYTES] >= CLOSED:
             header[NODE] = node
 
@@ -224,12 +225,6 @@ class Recorder:
                 if header[PENDING_BYTES] >= CLOSED:  # no handler of a signal has run it
                     header[PENDING_BYTES] += CLOSED
         return node.address
-
-    def _break_off(self) -> None:
-        """An error has come between the parts of a call: run what was recorded before it."""
-        self.flush()
-        if self.tape.closed():  # there was nothing
-            self.tape.clear(self.tape.header[NODE])
 
     def checked(self) -> None:
         """The call recorded last checks values: its error belongs to this line of the program."""

@@ -20,8 +20,9 @@ from ..base import settings
 from ..runtime import kernels, machine
 from ..runtime.cache import Entry as Stored
 from ..runtime.plan import Plan
+from ..runtime.recording import TABLE
 from . import again, groups
-from .program import TABLE, Entry, Program, build, checked, needed
+from .program import Entry, Program, build, checked, needed
 from .steps import launches_in
 
 LEAST_CALLS = 16  # of shorter recordings a program is made as quickly as it is read

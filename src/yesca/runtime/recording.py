@@ -16,6 +16,14 @@ HEADER_WORDS = 16
 #: has, and these.
 CHILD, FRAME, ROUSES, LENGTH, KEY = range(5)
 
+#: What is known of running it: a frame, as native code reads it. How many storages it has; bytes of
+#: the arena; where in it error words and bases begin; how many error words there are; whether the
+#: GIL is released; the address of the launches. Then for each storage what it is (EARLIER,
+#: TEMPORARY, or a RESULT that somebody holds), its place among the bases or -1, and its bytes.
+FRAME_STORAGES, ARENA, CELLS_AT, BASES_AT, CELLS, SLOW, TABLE = range(7)
+FRAME_WORDS = 7
+EARLIER, TEMPORARY, RESULT = range(3)
+
 #: What running a recording gives: it is empty; it ran; other results are held than those the
 #: program was made for, so that nothing ran; it ran, and launches reported errors.
 NOTHING, RAN, OTHERS_LIVE, REPORTED = range(4)

@@ -1,10 +1,7 @@
 """Running a recording: memory for its results, the launches, then plain storages again.
 
-The twin in Python is `graph.recorder.Recorder._run`. A frame (written by `graph.program`) is
-8-byte words: storages, bytes of the arena, where the error words and the bases are in it, how many
-error words, whether the GIL is released, the address of the launches; then for each storage of the
-recording: 0 earlier, 1 temporary, 2 result that somebody holds; its place among the bases or -1;
-its bytes.
+The twin in Python is `graph.recorder.Recorder._run`. What a frame holds (`graph.program` writes it)
+is said in `runtime.recording`.
 """
 
 from ...targets.native import (
@@ -12,7 +9,10 @@ from ...targets.native import (
     store_i64, store_obj, store_ptr, u64, unlikely, void,
 )  # fmt: skip
 from .. import layout
-from ..recording import COUNT, OTHERS_LIVE, RAN, REPORTED, STORAGES, VALUES
+from ..recording import (
+    ARENA, BASES_AT, CELLS, CELLS_AT, COUNT, EARLIER, FRAME_STORAGES, FRAME_WORDS, OTHERS_LIVE, RAN,
+    REPORTED, RESULT, SLOW, STORAGES, TABLE, VALUES,
+)  # fmt: skip
 from . import fastkey as k
 from .alloc import allocate, allocate_owned, release
 from .fastkey import list_item
@@ -25,16 +25,12 @@ from .replay import replay
 
 unit = Unit("finish")
 
-FRAME_STORAGES, ARENA, CELLS_AT, BASES_AT, CELLS, SLOW, TABLE = (8 * n for n in range(7))
-FRAME_WORDS = 7
-EARLIER, TEMPORARY, RESULT = 0, 1, 2
-
 
 @unit.function
 def same_live(storages: obj, frame: ptr) -> bool_:
     """Whether just those results are held elsewhere for which the program was made."""
     entry = frame + FRAME_WORDS * 8
-    for index in range(load_i64(frame, FRAME_STORAGES)):
+    for index in range(load_i64(frame, FRAME_STORAGES * 8)):
         kind = load_i64(entry)
         if kind != EARLIER:
             held = load_i32(list_item(storages, index), layout.REFCOUNT) != 1
@@ -48,7 +44,7 @@ def same_live(storages: obj, frame: ptr) -> bool_:
 def assign(storages: obj, frame: ptr, bases: ptr) -> bool_:
     """Addresses of all that the launches start from; False with an error set."""
     entry = frame + FRAME_WORDS * 8
-    for index in range(load_i64(frame, FRAME_STORAGES)):
+    for index in range(load_i64(frame, FRAME_STORAGES * 8)):
         storage, place, nbytes = list_item(storages, index), load_i64(entry, 8), load_i64(entry, 16)
         if load_i64(entry) == RESULT:
             address = ptr(0)
@@ -87,24 +83,24 @@ def run_frame(tape: ptr, frame: ptr) -> i64:
     storages = load_obj(tape, STORAGES * 8)
     if not same_live(storages, frame):
         return i64(OTHERS_LIVE)
-    arena = allocate(load_i64(frame, ARENA))
+    arena = allocate(load_i64(frame, ARENA * 8))
     if arena is None:
-        out_of_memory(u64(load_i64(frame, ARENA)))
+        out_of_memory(u64(load_i64(frame, ARENA * 8)))
         return -1
-    bases = arena + load_i64(frame, BASES_AT)
+    bases = arena + load_i64(frame, BASES_AT * 8)
     store_ptr(bases, 0, arena)
     if not assign(storages, frame, bases):
         release(arena)
         return -1
-    cells, reported = arena + load_i64(frame, CELLS_AT), load_i64(frame, CELLS)
+    cells, reported = arena + load_i64(frame, CELLS_AT * 8), load_i64(frame, CELLS * 8)
     memset(cells, 0, reported * 8)
     values = load_ptr(tape, VALUES * 8)
-    if load_i64(frame, SLOW) != 0:
+    if load_i64(frame, SLOW * 8) != 0:
         thread = gil_release()
-        replay(load_ptr(frame, TABLE), bases, values)
+        replay(load_ptr(frame, TABLE * 8), bases, values)
         gil_restore(thread)
     else:
-        replay(load_ptr(frame, TABLE), bases, values)
+        replay(load_ptr(frame, TABLE * 8), bases, values)
     settle(storages, load_i64(tape, COUNT * 8))
     state = i64(RAN)
     for c in range(reported):
