@@ -20,7 +20,7 @@ def test_example():
 def test_two_commands():
     run, test = readme.commands()
     assert run.endswith(".venv/bin/python -m yesca examples/mnist.py")
-    assert test.endswith(".venv/bin/python -m pytest -q")
+    assert test.endswith(".venv/bin/python -m pytest -q -n auto")
     root = Path(readme.__file__).parents[2]
     assert (root / "examples" / "mnist.py").is_file()
     assert any((root / "examples" / "data" / "mnist").iterdir())

@@ -25,9 +25,11 @@ def test_tenths_are_a_partition_and_all_hold_the_smoke_tests(run_python):
     assert collected("--tenth", "0") == first
 
 
+@pytest.mark.parametrize("processes", [(), ("-n", "2")])
 @pytest.mark.parametrize(("most", "code"), [(0, 1), (10_000, 0)])
-def test_too_many_kernels_fail_the_run(most, code, run_python, tmp_path):
+def test_too_many_kernels_fail_the_run(most, code, processes, run_python, tmp_path):
     found = run_python("-m", "pytest", "-q", "-p", "no:cacheprovider", "--most-kernels", most,
+                       *processes,
                        TESTS / "dispatch" / "test_tensor_numbers.py",
                        YESCA_CACHE_DIR=str(tmp_path / "kernels"))
     assert found.returncode == code, found.stdout
