@@ -323,3 +323,11 @@ def test_eigenvectors_of_a_real_matrix():
     wide = a.to(torch.complex128)
     assert np.allclose((wide @ vectors).numpy(), (vectors * found).numpy())
     check_gradients(lambda x: linalg.eig(x + a).eigenvectors.abs(), [(3, 3)], second=False)
+
+
+def test_sign_of_an_unknown_determinant():
+    known = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
+    both = torch.stack([torch.full((2, 2), float("nan")), known])
+    sign, logarithm = torch.linalg.slogdet(both)
+    assert sign.tolist() == [0.0, -1.0] and logarithm.isnan().tolist() == [True, False]
+    assert torch.linalg.slogdet(both.to(torch.complex64))[0].isnan().tolist() == [True, False]

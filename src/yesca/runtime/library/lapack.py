@@ -285,7 +285,9 @@ def det(a: Any, made: Any) -> None:
 def slogdet(a: Any, sign: Any, logabsdet: Any) -> None:
     """The determinant's sign and the logarithm of its size."""
     with np.errstate(all="ignore"):
-        sign[...], logabsdet[...] = np.linalg.slogdet(a)
+        made, logabsdet[...] = np.linalg.slogdet(a)
+        unknown = np.isnan(logabsdet) & (not np.iscomplexobj(a))  # a real NaN has no sign
+        sign[...] = np.where(unknown, 0, made)
 
 
 def cofactors(a: Any, made: Any) -> None:
