@@ -59,8 +59,8 @@ def pca_lowrank(
     where `q` or `niter` is out of range.
 
     >>> points = torch.tensor([[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]])
-    >>> torch.pca_lowrank(points, q=1)[1] ** 2 / 2
-    tensor([5.0000])
+    >>> variances = torch.pca_lowrank(points, q=1)[1] ** 2 / 2
+    >>> torch.testing.assert_close(variances, torch.tensor([5.0]))
     """
     rows, columns = A.shape[-2:]
     most = min(rows, columns)
