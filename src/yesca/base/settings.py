@@ -168,7 +168,7 @@ def _user_cache(name: str) -> str:
 
 DEBUG: Variable[int] = Variable(
     "YESCA_DEBUG", level, 0,
-    "1 launches with time and bytes, 3 loop IR, 4 LLVM source, 5 LLVM after O3, 6 assembly",
+    "1 launches with time and bytes, 3 loop IR, 4 LLVM source, 5 LLVM after O2, 6 assembly",
 )
 VERIFY: Variable[bool] = Variable(
     "YESCA_VERIFY", flag, lambda: DEBUG.get() > 0,

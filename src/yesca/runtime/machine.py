@@ -2,7 +2,7 @@
 
 One engine serves the whole process and is made on first need. `load` takes a cache key (a hex
 hash of whatever determines the text) and a callable that gives the LLVM text on a miss; a hit
-costs a file read and a link, a miss a compilation at O3 for the host. What the text defines must
+costs a file read and a link, a miss a compilation at O2 for the host. What the text defines must
 carry the key in its name: the engine resolves two functions of one name silently to the last.
 What it calls is declared in it and bound by name when it is loaded, so that stored code holds no
 address of any process.
