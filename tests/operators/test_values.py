@@ -1,6 +1,7 @@
 """Every operator gives what the loop interpreter gives, without NumPy, on both call paths."""
 
 import contextlib
+import functools
 import types
 
 import numpy as np
@@ -41,16 +42,22 @@ def outcomes(one, dtype, runner=contextlib.nullcontext, ahead=False):
     return found
 
 
+@functools.cache
+def functions_of_numpy():
+    """(module, name, function) of all that are public."""
+    kinds = (np.ufunc, types.FunctionType, types.BuiltinFunctionType)
+    return [(home, name, value) for home in (np, np.linalg, np.fft, np.random)
+            for name, value in vars(home).items()
+            if isinstance(value, kinds) and not name.startswith("_")]
+
+
 @contextlib.contextmanager
 def without_numpy():
     """NumPy's functions raise."""
     def refuse(*args, **kwargs):
         raise AssertionError("an operator called NumPy")
 
-    kinds = (np.ufunc, types.FunctionType, types.BuiltinFunctionType)
-    homes = (np, np.linalg, np.fft, np.random)
-    kept = [(home, name, value) for home in homes for name, value in vars(home).items()
-            if isinstance(value, kinds) and not name.startswith("_")]
+    kept = functions_of_numpy()
     for home, name, _ in kept:
         setattr(home, name, refuse)
     try:

@@ -38,18 +38,17 @@ def python_path():
 @contextmanager
 def fresh_plans():
     """Operators forget their plans for a while; what they plan meanwhile is dropped."""
-    kept = [(one, one.plans) for one in record.BY_NUMBER]
-    for one, _ in kept:
+    kept = {one: one.plans for one in record.BY_NUMBER if one.plans}
+    for one in kept:
         one.plans = {}
     try:
         yield
     finally:
-        known = {id(one) for one, _ in kept}
-        for one, plans in kept:
-            one.plans = plans
         for one in record.BY_NUMBER:
-            if id(one) not in known:
+            if one.plans:
                 one.plans = {}
+        for one, plans in kept.items():
+            one.plans = plans
 
 
 @contextmanager
