@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from .base import absent
 from .base.errors import LinAlgError as _LinAlgError  # noqa: F401
 
 _FROM_PACKAGE = frozenset(
@@ -61,4 +62,4 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(f".{module}", __package__), own)
     if name in _FROM_PACKAGE:
         return getattr(importlib.import_module(__package__ or "yesca"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    raise absent.error(__name__, name)

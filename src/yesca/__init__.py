@@ -70,11 +70,11 @@ def _from_room(room: str, internal: str, public: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{_PACKAGE}.{room}.".startswith(error.name + "."):
             raise
-        raise _missing(public, absent=True) from None
+        raise _missing(public) from None
     try:
         return getattr(module, internal)
     except AttributeError:
-        raise _missing(public, absent=True) from None
+        raise _missing(public) from None
 
 
 def _submodule(name: str) -> Any:
@@ -84,7 +84,7 @@ def _submodule(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != target:
             raise
-        raise _missing(name, absent=True) from None
+        raise _missing(name) from None
 
 
 def _loaded_functional() -> Any:
@@ -94,12 +94,11 @@ def _loaded_functional() -> Any:
     return None if spec is not None and getattr(spec, "_initializing", False) else module
 
 
-def _missing(name: str, absent: bool = False) -> AttributeError:
-    """The error for a name that PyTorch has and yesca lacks (`absent`), or that nobody has."""
-    note = " (PyTorch has it; yesca does not have it yet)" if absent else ""
-    error = AttributeError(f"module {__name__!r} has no attribute {name!r}{note}")
-    error.name = name
-    return error
+def _missing(name: str) -> Exception:
+    """The error for a name that PyTorch has and yesca lacks, or that nobody has."""
+    from .base import absent
+
+    return absent.error(_PACKAGE, name)
 
 
 def _public_names() -> list[str]:

@@ -80,12 +80,10 @@ HOMES: dict[str, str] = {
 
 #: Modules that PyTorch has as attributes of the package without an import of their own.
 SUBMODULES = frozenset(
-    "accelerator amp ao autograd backends classes compiler cpp cpu cuda distributed "
-    "distributions export fft func functional futures fx hub jit library linalg masked monitor "
-    "mps mtia multiprocessing nested nn onnx ops optim overrides package profiler quantization "
-    "quasirandom random return_types serialization signal sparse special storage testing "
-    "torch_version types utils version xpu _C _dynamo _inductor _logging __config__ "
-    "__future__".split()
+    "accelerator amp autograd backends compiler cpu cuda distributed fft func functional jit "
+    "linalg masked mps multiprocessing nn optim overrides profiler random return_types "
+    "serialization signal special storage testing torch_version utils version xpu _C _dynamo "
+    "_inductor _logging __config__ __future__".split()
 )
 
 #: PyTorch's module path -> yesca's, both without the package, where the two differ.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from .base import absent
 from .base.naming import lives_in
 from .core.devices import Device
 
@@ -99,3 +100,7 @@ class device_index:
 
     def __exit__(self, *exc: object) -> None:
         """Nothing was changed."""
+
+
+__path__: list[str] = []  # a package: what asks for its modules is told which lack
+__getattr__ = absent.names_of(__name__)

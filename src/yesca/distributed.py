@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any, NoReturn
 
+from .base import absent
 from .base.naming import lives_in
 
 _NONE = ("Default process group has not been initialized, please make sure to call "
@@ -163,3 +164,7 @@ _STARTING = (
 ).split()
 globals().update({name: _needs_group(name, ValueError, _NONE) for name in _COMMUNICATING})
 globals().update({name: _needs_group(name, RuntimeError, "") for name in _STARTING})
+
+
+__path__: list[str] = []  # a package: what asks for its modules is told which lack
+__getattr__ = absent.names_of(__name__)

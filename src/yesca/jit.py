@@ -12,6 +12,7 @@ import typing
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, NoReturn
 
+from .base import absent
 from .base.naming import lives_in
 from .nn.modules.module import Module
 
@@ -222,3 +223,7 @@ def enable_onednn_fusion(enabled: bool) -> None:
 def onednn_fusion_enabled() -> bool:
     """False."""
     return False
+
+
+__path__: list[str] = []  # a package: what asks for its modules is told which lack
+__getattr__ = absent.names_of(__name__)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from .base import absent
+
 __all__ = [
     "is_available", "device_count", "synchronize", "empty_cache", "manual_seed", "seed",
     "current_allocated_memory", "driver_allocated_memory", "recommended_max_memory",
@@ -64,3 +66,7 @@ def get_rng_state(device: Any = "mps") -> Any:
 
 def set_rng_state(new_state: Any, device: Any = "mps") -> None:
     _refuse("getDefaultGenerator")
+
+
+__path__: list[str] = []  # a package: what asks for its modules is told which lack
+__getattr__ = absent.names_of(__name__)

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .base import absent
 from .core.tensor_base import TensorBase
 from .dispatch.call import OPERATORS
 from .dispatch.levels import Level
@@ -160,3 +161,6 @@ def resolve_name(func: Callable[..., Any]) -> str | None:
         found = [n for n, own in vars(Tensor).items() if own is func.__self__]  # type: ignore
         return f"torch.Tensor.{found[0]}.{name}" if found else None
     return f"torch.Tensor.{name}" if is_tensor_method_or_property(func) else f"torch.{name}"
+
+
+__getattr__ = absent.names_of(__name__)

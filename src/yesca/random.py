@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from .base import absent
 from . import _tensor  # noqa: F401 - states are tensors
 from .runtime.generator import Generator, default_generator
 
@@ -64,3 +65,6 @@ def fork_rng(
         yield
     finally:
         default_generator.set_state(state)
+
+
+__getattr__ = absent.names_of(__name__)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
+from .base import absent
 from .base.frames import warn
 from ._checkpoint import allowed_globals, restricted
 from ._checkpoint.legacy import load_legacy
@@ -370,3 +371,4 @@ def _get_layout(name: str) -> Any:
     return resolve("torch", name.rpartition(".")[2])
 
 
+__getattr__ = absent.names_of(__name__)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from .base import absent
+
 __all__ = [
     "current_device", "device", "device_count", "empty_cache", "get_device_capability",
     "get_device_name", "get_device_properties", "get_rng_state", "init", "is_available",
@@ -78,3 +80,7 @@ def _refuse(*args: Any, **kwargs: Any) -> NoReturn:
 
 current_device = get_device_capability = get_device_name = get_device_properties = _refuse
 get_rng_state = init = mem_get_info = set_device = set_rng_state = synchronize = _refuse
+
+
+__path__: list[str] = []  # a package: what asks for its modules is told which lack
+__getattr__ = absent.names_of(__name__)

@@ -50,17 +50,22 @@ def test_names_as_pytorch_shows_them(run):
 def test_missing_modules(run):
     out = run("""
         import importlib, importlib.util
-        for words in ("import torch.nothing", "import torch.cuda.nothing", "import torch.no.thing"):
+        for words in ("import torch.nothing", "import torch.cuda.nothing", "import torch.no.thing",
+                      "import torch.utils.tensorboard", "import torch.distributions.normal",
+                      "from torch.nn.attention.flex_attention import flex_attention"):
             try:
                 exec(words)
             except ModuleNotFoundError as error:
-                print(error, "|", error.name)
+                print(str(error).partition(":")[0], "|", error.name)
         print(importlib.util.find_spec("torch.nothing"))
     """)
     assert out.splitlines() == [
-        "No module named 'torch.nothing' (yesca does not have it yet) | torch.nothing",
-        "No module named 'torch.cuda.nothing' (yesca does not have it yet) | torch.cuda.nothing",
-        "No module named 'torch.no' (yesca does not have it yet) | torch.no",
+        "No module named 'torch.nothing' | torch.nothing",
+        "No module named 'torch.cuda.nothing' | torch.cuda.nothing",
+        "No module named 'torch.no' | torch.no",
+        *(f"No module named '{name}' (PyTorch has it; yesca does not have it yet | {name}"
+          for name in ("torch.utils.tensorboard", "torch.distributions",
+                       "torch.nn.attention.flex_attention")),
         "None",
     ]
 

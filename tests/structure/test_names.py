@@ -1,24 +1,7 @@
 """Internal modules take no public name of PyTorch's: importing one sets that attribute."""
 
-from pathlib import Path
-
+from public_names import PUBLIC
 from source_tree import PACKAGE, sources
-
-
-def recorded():
-    """{"torch": {"modules": {...}, "names": {...}}, ...} from torch_public_names.txt."""
-    found, current = {}, set()
-    text = Path(__file__).with_name("torch_public_names.txt").read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if line.startswith("["):
-            package, kind = line.strip("[]").split()
-            current = found.setdefault(package, {}).setdefault(kind, set())
-        elif not line.startswith("#"):
-            current.update(line.split())
-    return found
-
-
-PUBLIC = recorded()
 
 
 def test_no_module_takes_a_public_name():

@@ -16,7 +16,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from .._names import MODULE_ALIASES
-from ..base import naming
+from ..base import absent, naming
 
 PACKAGE = __name__.partition(".")[0]
 TORCH = "torch"
@@ -134,9 +134,7 @@ class TorchFinder:
             # `import` is told what is wrong; importlib.util.find_spec("torch.x") gets its None.
             if sys._getframe(3).f_code.co_name != "_find_and_load_unlocked":
                 return None
-            raise ModuleNotFoundError(
-                f"No module named {name!r} (yesca does not have it yet)", name=name
-            )
+            raise ModuleNotFoundError(absent.import_text(name), name=name)
         loader: Any = AliasLoader(ours)
         spec = ModuleSpec(name, loader, origin=found.origin)
         spec.submodule_search_locations = found.submodule_search_locations

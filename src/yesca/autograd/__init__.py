@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from ..base import absent
+
 _HOMES = {
     "calls": "backward",
     "grads": "grad",
@@ -28,7 +30,7 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         return import_module(f".{name}", __package__)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise absent.error(__name__, name)
     globals()[name] = made
     return made
 

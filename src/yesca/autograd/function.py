@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from ..base import absent
 from ..base.frames import warn
 from ..core.tensor_base import CustomView, OneOfSeveral, TensorBase
 from ..dispatch import observing
@@ -314,3 +315,5 @@ __all__ = [
     "FunctionCtx", "BackwardCFunction", "FunctionMeta", "Function", "once_differentiable",
     "InplaceFunction", "traceable",
 ]
+
+__getattr__ = absent.names_of(__name__)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from ..base import absent
 from ..base.frames import warn
 from ..dispatch.call import OPERATORS
 from ..func._vmap import vmap
@@ -309,3 +310,6 @@ class _Callable(types.ModuleType):
 sys.modules[__name__].__class__ = _Callable
 
 __all__ = ["gradcheck", "gradgradcheck", "GradcheckError"]
+
+
+__getattr__ = absent.names_of(__name__)

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ..base import absent
 from ..base.handles import RemovableHandle
 from ..core.tensor_base import TensorBase
 from ..dispatch import inplace
@@ -262,3 +263,5 @@ __all__ = [
     "register_multi_grad_hook", "allow_mutation_on_saved_tensors", "Node", "GradientEdge",
     "get_gradient_edge", "increment_version", "set_warn_on_accumulate_grad_stream_mismatch",
 ]
+
+__getattr__ = absent.names_of(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base import absent
 from ..base.errors import raise_no_cuda
 from ..profiler import kineto_available as kineto_available
 from ..profiler.event_list import EventList
@@ -45,3 +46,6 @@ class emit_nvtx(emit_itt):  # noqa: N801
 
 __all__ = ["DeviceType", "EventList", "FunctionEvent", "FunctionEventAvg", "emit_itt",
            "emit_nvtx", "kineto_available", "profile", "record_function"]
+
+
+__getattr__ = absent.names_of(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base import absent
 from ..core.tensor_base import TensorBase
 
 
@@ -21,3 +22,6 @@ class Variable(metaclass=_VariableMeta):
 
 
 __all__ = ["Variable"]
+
+
+__getattr__ = absent.names_of(__name__)

@@ -6,6 +6,7 @@ of PyTorch's CPU build, because programs set them before they look for a device.
 
 from __future__ import annotations
 
+from ..base import absent
 from . import cpu as cpu
 from . import cuda as cuda
 from . import cudnn as cudnn
@@ -23,3 +24,6 @@ from . import quantized as quantized
 
 #: The precision of float32 products on accelerators ("none": each library's own).
 fp32_precision = "none"
+
+
+__getattr__ = absent.names_of(__name__)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..base import absent
 from .. import determinism
 
 __all__ = [
@@ -152,3 +153,6 @@ def preferred_blas_library(backend: str | None = None) -> str:
     """The library for products on CUDA, kept as it is set."""
     _preferred["blas"] = backend or _preferred["blas"]
     return _preferred["blas"]
+
+
+__getattr__ = absent.names_of(__name__)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..base import absent
+
 
 def is_built() -> bool:
     """Whether the package has the MPS backend: False."""
@@ -21,3 +23,6 @@ def is_macos_or_newer(major: int, minor: int) -> bool:
 def is_macos13_or_newer(minor: int = 0) -> bool:
     """Whether the system is at least macOS 13, asked of the MPS backend: False without it."""
     return False
+
+
+__getattr__ = absent.names_of(__name__)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..base import absent
 from ..dispatch.state import STATE
 from ..graph import public
 from ..graph.explain import explain
@@ -188,3 +189,6 @@ keep_tensor_guards_unsafe = _keep_no_guards
 keep_portable_guards_unsafe = _keep_no_guards
 skip_guard_on_globals_unsafe = _keep_no_guards
 skip_all_guards_unsafe = _keep_no_guards
+
+
+__getattr__ = absent.names_of(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base import absent
 from ..base.naming import lives_in
 
 __all__ = [
@@ -111,4 +112,4 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module(".amp", __package__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise absent.error(__name__, name)

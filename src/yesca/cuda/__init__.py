@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from ..base import absent
 from ..base.errors import CUDA_MISSING, raise_no_cuda
 from ..base.naming import lives_in, public_module
 from ..predicates import AcceleratorError as AcceleratorError
@@ -229,4 +230,4 @@ def __getattr__(name: str) -> Any:
             # Programs ask isinstance(x, torch.cuda.FloatTensor); nothing is one of these.
             body = {"__module__": public_module("torch.cuda"), "__new__": _refusing(name)}
             return globals().setdefault(name, type(name, (), body))
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    raise absent.error(__name__, name)

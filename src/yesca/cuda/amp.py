@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base import absent
 from ..base.frames import warn
 from ..amp import GradScaler as _GradScaler
 from ..amp import autocast as _autocast
@@ -49,3 +50,6 @@ class GradScaler(_GradScaler):  # type: ignore[misc, unused-ignore]
         super().__init__(
             "cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled
         )
+
+
+__getattr__ = absent.names_of(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..base import absent
 from ..base.naming import lives_in
 
 
@@ -16,3 +17,6 @@ class CUDAGraph:
 def is_current_stream_capturing() -> bool:
     """False: nothing is captured."""
     return False
+
+
+__getattr__ = absent.names_of(__name__)

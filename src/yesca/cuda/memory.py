@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
+from ..base import absent
 from ..base.errors import raise_no_cuda
 
 
@@ -68,3 +69,6 @@ def caching_allocator_alloc(size: int, device: Any = None, stream: Any = None) -
 
 def caching_allocator_delete(mem_ptr: int) -> None:
     raise_no_cuda()
+
+
+__getattr__ = absent.names_of(__name__)

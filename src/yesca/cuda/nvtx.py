@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from collections.abc import Iterator
 from typing import NoReturn
 
+from ..base import absent
+
 __all__ = ["range", "range_push", "range_pop", "mark"]
 
 
@@ -30,3 +32,6 @@ def mark(msg: str) -> None:
 def range(msg: str, *args: object, **kwargs: object) -> Iterator[None]:
     _refuse()
     yield
+
+
+__getattr__ = absent.names_of(__name__)

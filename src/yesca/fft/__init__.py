@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base import absent
+
 _TRANSFORMS = tuple(f"{name}{rank}" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
                     for rank in ("", "2", "n"))
 __all__ = [*_TRANSFORMS, "fftfreq", "rfftfreq", "fftshift", "ifftshift"]
@@ -53,7 +55,7 @@ def _scaled(numbers: Any, length: float, out: Any, dtype: Any, device: Any,
 
 def __getattr__(name: str) -> Any:
     if name not in _NAMES:
-        raise AttributeError(f"module 'torch.fft' has no attribute {name!r}")
+        raise absent.error(__name__, name)
     from .. import functional
 
     made = globals()[name] = getattr(functional, f"fft_{name}")

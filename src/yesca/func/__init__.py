@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from ..base import absent
+
 _HOMES = {
     "_vmap": "vmap",
     "_derivatives": "grad grad_and_value vjp jvp linearize",
@@ -20,7 +22,7 @@ __all__ = sorted(_NAMES)
 
 def __getattr__(name: str) -> Any:
     if name not in _NAMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise absent.error(__name__, name)
     made = getattr(import_module(f".{_NAMES[name]}", __package__), name)
     globals()[name] = made
     return made

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base import absent
 from ..base.errors import LinAlgError
 
 __all__ = [
@@ -27,7 +28,7 @@ _NAMES = frozenset(__all__)
 
 def __getattr__(name: str) -> Any:
     if name not in _NAMES:
-        raise AttributeError(f"module 'torch.linalg' has no attribute {name!r}")
+        raise absent.error(__name__, name)
     from .. import functional
 
     made = globals()[name] = getattr(functional, f"linalg_{name}")

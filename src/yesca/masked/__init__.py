@@ -14,8 +14,7 @@ tensor([1.5000, 5.0000])
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..base import absent
 from ._reductions import amax, amin, argmax, argmin, logsumexp, norm, prod, sum
 from ._rows import cumprod, cumsum, log_softmax, logaddexp, normalize, softmax, softmin
 from ._statistics import mean, median, std, var
@@ -25,10 +24,5 @@ __all__ = [
     "logsumexp", "mean", "median", "norm", "normalize", "prod", "softmax", "softmin", "std",
     "sum", "var",
 ]
-#: Tensors that carry their mask with them are PyTorch's prototype; they are not there.
-_ABSENT = ("MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor")
 
-
-def __getattr__(name: str) -> Any:
-    note = " (PyTorch has it; yesca does not have it yet)" if name in _ABSENT else ""
-    raise AttributeError(f"module 'torch.masked' has no attribute {name!r}{note}")
+__getattr__ = absent.names_of(__name__)

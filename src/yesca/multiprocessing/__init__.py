@@ -10,6 +10,8 @@ import sys
 from multiprocessing import *  # noqa: F403
 from typing import Any
 
+from ..base import absent
+
 from .spawn import ProcessContext as ProcessContext
 from .spawn import ProcessExitedException as ProcessExitedException
 from .spawn import ProcessRaisedException as ProcessRaisedException
@@ -51,4 +53,7 @@ def set_sharing_strategy(new_strategy: str) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(_python, name)  # what `multiprocessing` has and does not list
+    try:
+        return getattr(_python, name)  # what `multiprocessing` has and does not list
+    except AttributeError:
+        raise absent.error(__name__, name) from None

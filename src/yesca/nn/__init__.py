@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from ..base import absent
 from . import modules as _modules
 
 _SUBMODULES = ("attention", "functional", "init", "modules", "parameter", "utils")
@@ -23,7 +24,7 @@ def __getattr__(name: str):
     elif name in _modules.__all__:
         value = getattr(_modules, name)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise absent.error(__name__, name)
     globals()[name] = value  # the next look-up does not come here
     return value
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..base import absent
 from ..backends import cuda as switches
 from ..base.naming import lives_in
 
@@ -62,3 +63,7 @@ def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[dict[Any,
     finally:
         for backend, (_, switch) in _SWITCHES.items():
             switch(before[backend])
+
+
+__path__: list[str] = []  # a package: what asks for its modules is told which lack
+__getattr__ = absent.names_of(__name__)

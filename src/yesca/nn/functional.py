@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from ..base import absent
+
 # family: names it offers
 _PARTS = {
     "activations": (
@@ -67,7 +69,7 @@ def __getattr__(name: str):
 
         value = getattr(ops, name)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise absent.error(__name__, name)
     globals()[name] = value  # the next look-up does not come here
     return value
 

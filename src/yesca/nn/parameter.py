@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from ..base import absent
 from .._tensor import Tensor
 from ..dispatch import fast
 from ..dispatch.protocol import disabled
@@ -126,3 +127,6 @@ def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
         for name, value in (attributes or {}).items():
             setattr(parameter, name, value)
     return parameter
+
+
+__getattr__ = absent.names_of(__name__)

@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import Any
 
+from ..base import absent
+
 _MODULE_OF = {
     "Adadelta": "adadelta",
     "Adafactor": "adafactor",
@@ -32,7 +34,7 @@ def __getattr__(name: str) -> Any:
     elif name in _SUBMODULES:
         value = import_module(f".{name}", __name__)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise absent.error(__name__, name)
     globals()[name] = value
     return value
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..base import absent
 from .._tensor import Tensor
 from .batches import decayed, update_each, zeros
 from .checks import check_learning_rate, check_not_negative
@@ -74,3 +75,6 @@ def _update(options, param, grad, state):
     delta = acc_delta.add(eps).sqrt() / square_avg.add(eps).sqrt() * grad
     acc_delta.mul_(rho).addcmul_(delta, delta, value=1 - rho)
     param.add_(delta, alpha=-options.lr)
+
+
+__getattr__ = absent.names_of(__name__)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..base import absent
 from .. import functional as ops
 from .._tensor import Tensor
 from .batches import decayed, update_each
@@ -88,3 +89,6 @@ def _update(options, param, grad, state):
     grad = decayed(options, param, grad)
     total.addcmul_(grad, grad, value=1)
     param.addcdiv_(grad, total.sqrt().add(options.eps), value=-rate)
+
+
+__getattr__ = absent.names_of(__name__)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..base import absent
 from .. import functional as ops
 from .._tensor import Tensor
 from ..core.dtypes import float32
@@ -224,3 +225,6 @@ def _check_betas_alike(betas: tuple, refuse_tensors: bool) -> None:
         if refuse_tensors:
             _refuse_tensor(f"betas[{index}]", beta)
         check_single(f"betas[{index}]", beta)
+
+
+__getattr__ = absent.names_of(__name__)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..base import absent
 from .. import functional as ops
 from .._tensor import Tensor
 from .batches import decayed, to_save, update_each, zeros
@@ -75,3 +76,6 @@ def _update(options, param, grad, state):
     rate = options.lr / (1 - beta1 ** state["step"].item())
     exp_avg, exp_inf = to_save(options, exp_avg), to_save(options, exp_inf)
     param.addcdiv_(exp_avg, exp_inf, value=-rate)
+
+
+__getattr__ = absent.names_of(__name__)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..base import absent
 from .._tensor import Tensor
 from .adam import Adam
 from .optimizer import ParamsT
@@ -55,3 +56,6 @@ class AdamW(Adam):
         for group in self.param_groups:
             # A checkpoint of Adam, or one older than this option, loads as AdamW here.
             group["decoupled_weight_decay"] = True
+
+
+__getattr__ = absent.names_of(__name__)

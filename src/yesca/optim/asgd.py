@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..base import absent
 from .._tensor import Tensor
 from .batches import decayed, update_each, zeros
 from .checks import check_learning_rate, check_not_negative
@@ -96,3 +97,6 @@ def _update(options, param, grad, state):
         average.add_(param.sub(average), alpha=mu)
     state["eta"].fill_(lr / (1 + lambd * lr * step) ** options.alpha)
     state["mu"].fill_(1 / max(1, step - options.t0))
+
+
+__getattr__ = absent.names_of(__name__)

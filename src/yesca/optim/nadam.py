@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..base import absent
 from .. import functional as ops
 from .._tensor import Tensor
 from .batches import decayed, to_save, update_each, zeros
@@ -101,3 +102,6 @@ def _update(options, param, grad, state):
     denominator = ops.sqrt(exp_avg_sq / (1 - beta2**step)).add(options.eps)
     param.addcdiv_(grad, denominator, value=-lr * (1.0 - mu) / (1.0 - mu_product))
     param.addcdiv_(exp_avg, denominator, value=-lr * mu_next / (1.0 - mu_product * mu_next))
+
+
+__getattr__ = absent.names_of(__name__)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..base import absent
 from .._tensor import Tensor
 from .batches import decayed, update_each, zeros
 from .checks import check_betas, check_learning_rate, check_not_negative
@@ -93,3 +94,6 @@ def _update(options, param, grad, state):
         variance = (length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)
         update = update * adaptive * variance**0.5
     param.add_(update, alpha=-1.0)
+
+
+__getattr__ = absent.names_of(__name__)

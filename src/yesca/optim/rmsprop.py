@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..base import absent
 from .._tensor import Tensor
 from .batches import decayed, to_save, update_each, zeros
 from .checks import check_learning_rate, check_not_negative
@@ -98,3 +99,6 @@ def _update(options, param, grad, state):
         param.add_(buffer, alpha=-options.lr)
     else:
         param.addcdiv_(grad, denominator, value=-options.lr)
+
+
+__getattr__ = absent.names_of(__name__)

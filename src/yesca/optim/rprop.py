@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..base import absent
 from .. import functional as ops
 from .._tensor import Tensor
 from .batches import to_save, update_each, zeros
@@ -92,3 +93,6 @@ def _update(options, param, grad, state):
     grad = grad.masked_fill(flipped, 0)
     param.addcmul_(grad.sign(), to_save(options, step_size), value=-1)
     prev.copy_(grad)
+
+
+__getattr__ = absent.names_of(__name__)

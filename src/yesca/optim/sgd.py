@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..base import absent
 from .. import functional as ops
 from .._tensor import Tensor
 from .batches import as_real, batches, check_fused
@@ -169,3 +170,6 @@ def _launch(
         maximize=group["maximize"],
         is_first_step=is_first_step,
     )
+
+
+__getattr__ = absent.names_of(__name__)

@@ -6,6 +6,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from ..base import absent
+
 _HOMES = {
     "actions": "ProfilerAction ProfilerActivity schedule supported_activities",
     "events": "DeviceType",
@@ -24,7 +26,7 @@ def kineto_available() -> bool:
 
 def __getattr__(name: str) -> Any:
     if name not in _NAMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise absent.error(__name__, name)
     made = getattr(import_module(f".{_NAMES[name]}", __package__), name)
     globals()[name] = made
     return made

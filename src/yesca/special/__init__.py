@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base import absent
+
 #: Names of functions that the package has under another name, or under the same one.
 _ALIASES = {
     "digamma": "digamma", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "exp2": "exp2",
@@ -34,7 +36,7 @@ _NAMES = {**_ALIASES, **{name: f"special_{name}" for name in _OWN}}
 
 def __getattr__(name: str) -> Any:
     if name not in _NAMES:
-        raise AttributeError(f"module 'torch.special' has no attribute {name!r}")
+        raise absent.error(__name__, name)
     from .. import functional
 
     made = globals()[name] = getattr(functional, _NAMES[name])

@@ -6,8 +6,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from ..base import absent
+
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__") or find_spec(f"{__package__}.{name}") is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise absent.error(__name__, name)
     return import_module(f"{__package__}.{name}")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
+from ..base import absent
 from ..base.frames import warn
 from .._tensor import Tensor
 from ..autograd import calls
@@ -348,3 +349,6 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any,  # noqa: A0
                            use_reentrant=use_reentrant, preserve_rng_state=preserve)
         start += size
     return part(start, len(chain))(input)
+
+
+__getattr__ = absent.names_of(__name__)

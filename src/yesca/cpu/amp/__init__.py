@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...base import absent
 from ...base.frames import warn
 from ...amp import GradScaler as _GradScaler
 from ...amp import autocast as _autocast
@@ -39,3 +40,6 @@ class GradScaler(_GradScaler):
         _deprecated("GradScaler")
         super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval,
                          enabled)
+
+
+__getattr__ = absent.names_of(__name__)

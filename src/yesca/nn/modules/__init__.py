@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from ...base import absent
+
 # family (a file of this folder): the public names it defines
 _FAMILIES = {
     "activation": (
@@ -60,7 +62,7 @@ def __getattr__(name: str):
     elif name in _FAMILIES:
         value = import_module(f".{name}", __package__)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise absent.error(__name__, name)
     globals()[name] = value  # the next look-up does not come here
     return value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...base import absent
 from ... import functional as ops
 from ..._tensor import Tensor
 from ...core.dtypes import int64
@@ -142,3 +143,6 @@ class BatchNorm3d(_BatchNorm):
     """Normalises each channel of (N, C, D, H, W) over batch and space; see `BatchNorm1d`."""
 
     _dimensions = (5,)
+
+
+__getattr__ = absent.names_of(__name__)

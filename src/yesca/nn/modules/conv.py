@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...base import absent
 from ... import functional as ops
 from ..._tensor import Tensor
 from .. import functional as F
@@ -330,3 +331,6 @@ class ConvTranspose3d(_ConvTransposeNd):
     """The gradient of `Conv3d` as a layer; `forward` takes an optional `output_size`."""
 
     _rank = 3
+
+
+__getattr__ = absent.names_of(__name__)

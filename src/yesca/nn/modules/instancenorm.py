@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 
+from ...base import absent
 from ...base.frames import warn
 from ..._tensor import Tensor
 from .. import functional as F
@@ -78,3 +79,6 @@ class InstanceNorm3d(_InstanceNorm):
     """Normalises each channel of each sample of (N, C, D, H, W) or (C, D, H, W) over space."""
 
     _unbatched = 4
+
+
+__getattr__ = absent.names_of(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...base import absent
 from ... import functional as ops
 from ..._tensor import Tensor
 from .. import functional as F
@@ -128,3 +129,6 @@ class Bilinear(Module):
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
             f"out_features={self.out_features}, bias={self.bias is not None}"
         )
+
+
+__getattr__ = absent.names_of(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...base import absent
 from ..._tensor import Tensor
 from .. import functional as F
 from .._functional.reduction import chosen_reduction
@@ -491,3 +492,6 @@ class CTCLoss(_Loss):
             self.reduction,
             self.zero_infinity,
         )
+
+
+__getattr__ = absent.names_of(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 
+from ...base import absent
 from ... import functional as ops
 from ..._tensor import Tensor
 from .. import functional as F
@@ -192,3 +193,6 @@ class RMSNorm(Module):
             f"{self.normalized_shape}, eps={self.eps}, "
             f"elementwise_affine={self.elementwise_affine}"
         )
+
+
+__getattr__ = absent.names_of(__name__)

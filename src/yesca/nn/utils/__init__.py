@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...base import absent
 from . import rnn
 from .clip_grad import (
     clip_grad_norm,
@@ -32,3 +33,5 @@ __all__ = [
     "rnn",
     "vector_to_parameters",
 ]
+
+__getattr__ = absent.names_of(__name__)

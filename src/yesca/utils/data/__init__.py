@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...base import absent
 from .dataloader import (
     DataLoader,
     _DatasetKind,
@@ -51,3 +52,5 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
+
+__getattr__ = absent.names_of(__name__)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
+from ...base import absent
 from ...base.frames import warn
 from ...base.naming import lives_in
 from ._utils.base_iterator import _BaseDataLoaderIter, _SingleProcessDataLoaderIter
@@ -273,4 +274,4 @@ def __getattr__(name: str) -> Any:
         from ._utils.multiprocess import _MultiProcessingDataLoaderIter
 
         return _MultiProcessingDataLoaderIter
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise absent.error(__name__, name)

@@ -1,0 +1,129 @@
+"""Errors for names that a module has not got: what PyTorch has, unlike a slip, is said to lack.
+
+    __getattr__ = absent.names_of(__name__)      # the last line of a module
+    raise absent.error(__name__, name)           # the end of a `__getattr__` of its own
+
+`from module import name` drops the text of an AttributeError, so that it gets an ImportError.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from functools import cache
+from opcode import opmap
+from types import FrameType
+from typing import Any
+
+from .naming import public_module
+
+#: What stands near a name that lacks: the first pattern that matches "module.name" counts.
+_NEAR = {
+    r".*\b(to_dense|to_mkldnn)|mkldnn_.*|miopen_.*|cudnn_.*|fbgemm_.*":
+        "the operators without a library's name do the same",
+    r"distributions.*": "torch.normal, bernoulli, multinomial and poisson draw numbers",
+    r"nn\.(parallel|DataParallel).*|nn\.SyncBatchNorm.*|nn\.modules\.batchnorm\.Sync.*":
+        "on one processor the module itself does what its wrapper does: all cores work for it",
+    r"distributed.*": "there is one process: torch.distributed.is_available() is False",
+    r"nn\.attention\..*|nn\.attention.*flash.*":
+        "nn.functional.scaled_dot_product_attention takes any mask and stores no table",
+    r"nn\.functional\.scaled_.*": "nn.functional.linear on operands of another dtype is there",
+    r"nn\.utils\.(weight_norm|remove_weight_norm|spectral_norm|remove_spectral_norm|prune)|"
+    r"nn\.utils\.parametri.*": "torch.func.functional_call runs a module with other parameters",
+    r"(Tensor\.)?(symeig|eig)": "torch.linalg.eigh and torch.linalg.eig are there",
+    r"(Tensor\.)?(solve|lstsq)|matrix_rank": "the function of that name in torch.linalg is there",
+    r"linalg\.ldl_.*": "torch.linalg.lu_factor, lu_solve and cholesky are there",
+    r"(Tensor\.)?(.*sparse.*|coalesce|is_coalesced|.*indices(_copy)?|values(_copy)?|dense_dim|"
+    r"[hsd]+mm|sp?s?addmm|spmm|sspaddmm)|optim\.(SparseAdam|sparse_adam)":
+        "tensors are dense; index_put_, index_add and scatter_add fill one from places and values",
+    r".*(quant|q_|qscheme|int_repr|QInt|QUInt|observer|\.qat|torch\.ao).*|ao":
+        "there are no quantized tensors; bfloat16 and float16 halve the memory",
+    r"nested.*|.*to_padded_tensor": "nn.utils.rnn.pad_sequence joins sequences of all lengths",
+    r"masked\..*": "the functions of torch.masked take a mask beside the tensor",
+    r"(fx|export|onnx|hub|package|futures|library|ops|classes|cpp|nativert|monitor).*":
+        "torch.save and state_dict keep a model, torch.compile joins its operators",
+    r"jit\..*|.*Script.*|.*Type|(import_ir|parse)_.*|Graph|Block|Node|Use|Value|Code|Gradient":
+        "Python is run as it stands; torch.compile joins its operators",
+    r"(cuda|mps|xpu|mtia|accelerator|backends\.(cuda|mps|cudnn)).*|.*_vulkan.*|.*_ipu.*|.*_xla.*":
+        "the devices are the CPU and meta",
+    r"utils\.tensorboard.*": "torch.profiler writes traces; numbers are yours to write",
+    r"utils\.(cpp_extension|cpp_backtrace|hipify|jit).*":
+        "nothing is compiled from C++; torch.autograd.Function defines an operator in Python",
+    r"utils\.data\..*|utils\.data": "Dataset and DataLoader are there",
+    r"utils\.checkpoint\..*": "torch.utils.checkpoint.checkpoint is there",
+    r"optim\.\w+\.\w+": "the optimizer's class is there",
+    r"(gru|lstm|rnn_tanh|rnn_relu)(_cell)?": "the modules of torch.nn are there",
+    r"_?sym_.*|Sym.*": "sizes are Python's numbers, and math has functions of these",
+}
+_IMPORT_FROM = opmap["IMPORT_FROM"]
+
+
+@cache
+def _known() -> dict[str, frozenset[str]]:
+    from .absent_names import NAMES
+
+    return {module: frozenset(names.split()) for module, names in NAMES.items()}
+
+
+def names(module: str) -> frozenset[str]:
+    """The names that a module of PyTorch's has and the one here lacks.
+
+    >>> "DataParallel" in names("nn")
+    True
+    """
+    return _known().get(module, frozenset())
+
+
+def note(module: str, name: str) -> str:
+    """What the error for a name adds: nothing if PyTorch has not got it either.
+
+    >>> note("nn", "Linaer")
+    ''
+    >>> note("linalg", "ldl_factor").partition(";")[0]
+    ' (PyTorch has it'
+    """
+    if name not in names(module):
+        return ""
+    dotted = f"{module}.{name}" if module else name
+    near = next((text for pattern, text in _NEAR.items() if re.fullmatch(pattern, dotted)), "")
+    return f" (PyTorch has it; yesca does not have it yet{near and ': '}{near})"
+
+
+def error(module: str, name: str) -> Exception:
+    """The error for `module.name`, asked for from the module's `__getattr__`."""
+    own = module.partition(".")[2]
+    shown = public_module(f"torch.{own}" if own else "torch")
+    added = note(own, name)
+    if not added:
+        return AttributeError(f"module {shown!r} has no attribute {name!r}", name=name,
+                              obj=sys.modules.get(module))
+    if _imports(sys._getframe(1)):
+        return ImportError(f"cannot import name {name!r} from {shown!r}{added}", name=shown)
+    return AttributeError(f"module {shown!r} has no attribute {name!r}{added}", name=name)
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Whether `from module import name` asks the `__getattr__` that a frame is, or is called by."""
+    while frame is not None and frame.f_code.co_name != "__getattr__":
+        frame = frame.f_back
+    asker = None if frame is None else frame.f_back
+    return asker is not None and asker.f_code.co_code[asker.f_lasti] == _IMPORT_FROM
+
+
+def names_of(module: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module whose names are all there, or lack."""
+    def __getattr__(name: str) -> Any:
+        raise error(module, name)
+
+    return __getattr__
+
+
+def import_text(module: str) -> str:
+    """The text of the error for `import torch.x`.
+
+    >>> import_text("torch.utils.tensorbord")
+    "No module named 'torch.utils.tensorbord'"
+    """
+    holder, _, name = module.partition(".")[2].rpartition(".")
+    return f"No module named {module!r}{note(holder, name)}"

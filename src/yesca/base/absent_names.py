@@ -1,0 +1,251 @@
+"""What PyTorch has and this package lacks, by module; `absent.py` says so to who asks.
+
+A name goes from here when it comes to the package: the tests of structure see to it.
+"""
+
+from __future__ import annotations
+
+#: Module without the package's name ("" is the package) -> its names.
+NAMES: dict[str, str] = {
+    "": (
+        "AVG AggregationType AliasDb AnyType Argument ArgumentSpec AwaitType BenchmarkConfig "
+        "BenchmarkExecutionStats Block BoolType BufferDict CallStack Capsule ClassType Code "
+        "CompilationUnit CompleteArgumentSpec ComplexType ConcreteModuleType "
+        "ConcreteModuleTypeBuilder DeepCopyMemoTable DeserializationStorageContext DeviceObjType "
+        "DictType DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet "
+        "EnumType ErrorReport ExcludeDispatchKeyGuard ExecutionPlan FatalError FileCheck "
+        "FloatType FunctionSchema Future FutureType Gradient Graph GraphExecutorState "
+        "IODescriptor InferredType IntType InterfaceType JITException ListType LiteScriptModule "
+        "LockingLogger LoggerBase ModuleDict Node NoneType NoopLogger NumberType OperatorInfo "
+        "OptionalType ParameterDict PyObjectType PyTorchFileReader PyTorchFileWriter "
+        "QInt32Storage QInt8Storage QUInt2x4Storage QUInt4x2Storage QUInt8Storage RRefType SUM "
+        "ScriptClass ScriptClassFunction ScriptDict ScriptDictIterator ScriptDictKeyIterator "
+        "ScriptFunction ScriptList ScriptListIterator ScriptMethod ScriptModule "
+        "ScriptModuleSerializer ScriptObject ScriptObjectProperty SerializationStorageContext "
+        "StaticModule Storage StorageBase StreamObjType StringType SymBool SymBoolType SymFloat "
+        "SymInt SymIntType Tag TensorType ThroughputBenchmark TracingState TupleType Type "
+        "UnionType Use Value ao batch_norm_backward_elemt batch_norm_backward_reduce "
+        "batch_norm_elemt batch_norm_gather_stats batch_norm_gather_stats_with_counts "
+        "batch_norm_stats batch_norm_update_stats ccol_indices_copy choose_qparams_optimized "
+        "classes col_indices_copy compiled_with_cxx11_abi cond constant_pad_nd contrib conv_tbc "
+        "cpp crow_indices_copy cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution "
+        "cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose "
+        "cudnn_grid_sampler cudnn_is_acceptable dequantize detach_copy distributions dsmm eig "
+        "embedding_renorm_ empty_permuted empty_quantized export fake_quantize_per_channel_affine "
+        "fake_quantize_per_tensor_affine fbgemm_linear_fp16_weight "
+        "fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight "
+        "fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight "
+        "fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix fork frobenius_norm from_file "
+        "fused_moving_avg_obs_fake_quant futures fx get_autocast_ipu_dtype get_autocast_xla_dtype "
+        "get_file_path gru gru_cell hash_tensor histogramdd hsmm hspmm hub import_ir_module "
+        "import_ir_module_from_buffer indices_copy init_num_threads int_repr "
+        "is_autocast_ipu_enabled is_autocast_xla_enabled is_distributed is_vulkan_available "
+        "legacy_contiguous_format library lobpcg lstm lstm_cell lstsq matrix_rank "
+        "merge_type_from_type_comment miopen_batch_norm miopen_convolution "
+        "miopen_convolution_add_relu miopen_convolution_relu miopen_convolution_transpose "
+        "miopen_ctc_loss miopen_depthwise_convolution miopen_rnn mkldnn_adaptive_avg_pool2d "
+        "mkldnn_convolution mkldnn_linear_backward_weights mkldnn_max_pool2d mkldnn_max_pool3d "
+        "mkldnn_rnn_layer monitor mtia native_group_norm native_norm nativert nested "
+        "nonzero_static norm_except_dim nuclear_norm numa onnx ops package parse_ir parse_schema "
+        "parse_type_comment per_channel_affine per_channel_affine_float_qparams "
+        "per_channel_symmetric per_tensor_affine per_tensor_symmetric "
+        "prepare_multiprocessing_environment profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 "
+        "q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point "
+        "qscheme quantization quantize_per_channel quantize_per_tensor "
+        "quantize_per_tensor_dynamic quantized_batch_norm quantized_gru quantized_gru_cell "
+        "quantized_lstm quantized_lstm_cell quantized_max_pool1d quantized_max_pool2d "
+        "quantized_max_pool3d quantized_rnn_relu_cell quantized_rnn_tanh_cell quasirandom "
+        "resize_as_sparse_ rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell row_indices_copy saddmm "
+        "segment_reduce set_anomaly_enabled set_autocast_ipu_dtype set_autocast_ipu_enabled "
+        "set_autocast_xla_dtype set_autocast_xla_enabled slice_inverse smm solve sparse "
+        "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor "
+        "sparse_csc_tensor sparse_csr_tensor spmm sspaddmm sym_constrain_range "
+        "sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite sym_max sym_min "
+        "sym_not sym_sqrt sym_sum symeig thread_safe_generator types unify_type_list values_copy "
+        "view_as_complex_copy view_as_real_copy wait while_loop windows"
+    ),
+    "Tensor": (
+        "ccol_indices chalf coalesce col_indices const_data_ptr crow_indices dense_dim dequantize "
+        "dim_order eig grad_dtype hash_tensor index indices int_repr ipu is_coalesced "
+        "is_distributed is_ipu is_maia is_mtia is_vulkan is_xla lstsq module_load mtia "
+        "nonzero_static q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale "
+        "q_zero_point qscheme reinforce resize_as_sparse_ row_indices slice_inverse smm solve "
+        "sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm symeig to_dense "
+        "to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo "
+        "to_sparse_csc to_sparse_csr values volatile"
+    ),
+    "accelerator": "Graph empty_host_cache get_device_capability graphs memory",
+    "autograd": (
+        "DeviceType NestedIOFunction ProfilerActivity ProfilerConfig ProfilerEvent ProfilerState "
+        "enforce_grad_layout_policy handle_torch_function has_torch_function "
+        "is_multithreading_enabled is_tensor_like is_view_replay_enabled kineto_available "
+        "profiler_legacy"
+    ),
+    "autograd.function": "NestedIOFunction",
+    "autograd.grad_mode": "enforce_grad_layout_policy",
+    "autograd.gradcheck": (
+        "get_analytical_jacobian get_numerical_jacobian get_numerical_jacobian_wrt_specific_input"
+    ),
+    "autograd.graph": "region_activation_memory_budget set_override_stale_capture_stream",
+    "autograd.profiler": (
+        "EnforceUnique KinetoStepTracker MemRecordsAcc load_nvprof parse_nvprof_trace"
+    ),
+    "autograd.profiler_util": (
+        "EventMetadata FormattedTimesMixin Kernel MemRecordsAcc StringTable"
+    ),
+    "autograd.variable": "VariableMeta",
+    "backends": "python_native xeon xnnpack",
+    "backends.cuda": (
+        "SDPAParams blas_workspace_size cuFFTPlanCacheAttrContextProp cuFFTPlanCacheManager "
+        "cublas_workspace_size cublaslt_workspace_size is_ck_sdpa_available "
+        "preferred_rocm_fa_library"
+    ),
+    "backends.mps": "get_core_count get_name",
+    "compiler": "CacheInfo NestedCompileRegionOptions",
+    "cpu": "get_capabilities",
+    "cpu.amp": "autocast_mode grad_scaler",
+    "cuda": (
+        "CUDAGraph CUDAPluggableAllocator GreenContext MemPool caching_allocator_disabled "
+        "caching_allocator_enable change_current_allocator check_error clock_rate comm cudaStatus "
+        "current_solver_handle device_memory_used gds get_allocator_backend "
+        "get_stream_from_external graph graph_pool_handle green_contexts host_memory_stats "
+        "host_memory_stats_as_nested_dict jiterator list_gpu_processes make_graphed_callables "
+        "memory_usage nccl power_draw reset_accumulated_host_memory_stats "
+        "reset_peak_host_memory_stats sparse temperature tunable use_mem_pool"
+    ),
+    "cuda.amp": (
+        "amp_definitely_not_available autocast_mode common custom_bwd custom_fwd grad_scaler"
+    ),
+    "cuda.graphs": "graph graph_pool_handle make_graphed_callables",
+    "cuda.memory": (
+        "CUDAPluggableAllocator MemPool caching_allocator_disabled caching_allocator_enable "
+        "change_current_allocator get_allocator_backend host_memory_stats "
+        "host_memory_stats_as_nested_dict list_gpu_processes reset_accumulated_host_memory_stats "
+        "reset_peak_host_memory_stats use_mem_pool"
+    ),
+    "cuda.nvtx": "range_end range_start",
+    "distributed": (
+        "AllToAllOptions AllreduceCoalescedOptions AllreduceOptions Backend BackendConfig "
+        "BarrierOptions BroadcastOptions BuiltinCommHookType DebugLevel DeviceMesh GatherOptions "
+        "GradBucket GroupName P2POp ProcessGroupGloo QueueEmptyError RankType ReduceOptions "
+        "ReduceScatterOptions Reducer ScatterOptions Store algorithms all_gather_single "
+        "argparse_util autograd breakpoint c10d_logger checkpoint collective_utils config "
+        "constants debug default_pg_timeout device_mesh distributed_c10d elastic flight_recorder "
+        "fsdp get_backend_config get_debug_level get_default_backend_for_device get_pg_count "
+        "launch launcher logging_handlers nn optim pipelining record_comm reduce_op "
+        "reduce_scatter_single remote_device rpc run set_debug_level set_debug_level_from_env "
+        "shrink_group supports_complex tensor utils"
+    ),
+    "func": "rearrange",
+    "jit": (
+        "Future ONNXTracedModule RecursiveScriptClass TopLevelTracedModule TracedModule "
+        "TracingCheckError export_opnames frontend fuser generate_bytecode "
+        "jit_module_from_flatbuffer last_executed_optimized_graph mobile quantized "
+        "run_frozen_optimizations save_jit_module_to_flatbuffer set_module strict_fusion "
+        "supported_ops unsupported_tensor_ops"
+    ),
+    "linalg": "ldl_factor ldl_factor_ex ldl_solve",
+    "masked": "MaskedTensor as_masked_tensor is_masked_tensor masked_tensor maskedtensor",
+    "mps": "Event compile_shader event load_metallib profiler",
+    "multiprocessing": "init_reductions pool queue reductions",
+    "nn": (
+        "AdaptiveLogSoftmaxWithLoss CrossMapLRN2d DataParallel LazyBatchNorm1d LazyBatchNorm2d "
+        "LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d "
+        "LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear "
+        "LinearCrossEntropyLoss LinearCrossEntropyOptions NLLLoss2d SyncBatchNorm "
+        "UninitializedBuffer UninitializedParameter backends common_types cpp factory_kwargs grad "
+        "intrinsic parallel qat quantizable quantized"
+    ),
+    "nn.attention": (
+        "activate_flash_attention_impl bias current_flash_attention_impl experimental "
+        "flex_attention list_flash_attention_impls register_flash_attention_impl "
+        "restore_flash_attention_impl varlen"
+    ),
+    "nn.functional": (
+        "ScalingType SwizzleType assert_int_or_pair grouped_mm linear_cross_entropy "
+        "scaled_grouped_mm scaled_mm"
+    ),
+    "nn.modules": (
+        "AdaptiveLogSoftmaxWithLoss CrossMapLRN2d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d "
+        "LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d "
+        "LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear "
+        "LinearCrossEntropyLoss LinearCrossEntropyOptions NLLLoss2d SyncBatchNorm adaptive lazy "
+        "linear_cross_entropy linear_cross_entropy_options utils"
+    ),
+    "nn.modules.batchnorm": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d SyncBatchNorm",
+    "nn.modules.conv": (
+        "LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d "
+        "LazyConvTranspose3d"
+    ),
+    "nn.modules.instancenorm": "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d",
+    "nn.modules.linear": "LazyLinear",
+    "nn.modules.loss": "LinearCrossEntropyLoss NLLLoss2d",
+    "nn.modules.normalization": "CrossMapLRN2d",
+    "nn.parameter": (
+        "UninitializedBuffer UninitializedParameter UninitializedTensorMixin is_lazy"
+    ),
+    "nn.utils": (
+        "convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format init "
+        "memory_format parametrizations parametrize prune remove_spectral_norm remove_weight_norm "
+        "skip_init spectral_norm stateless weight_norm"
+    ),
+    "optim": (
+        "SparseAdam adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd "
+        "sparse_adam"
+    ),
+    "optim.adadelta": "adadelta",
+    "optim.adagrad": "adagrad",
+    "optim.adam": "adam",
+    "optim.adamax": "adamax",
+    "optim.adamw": "adamw",
+    "optim.asgd": "asgd",
+    "optim.nadam": "nadam",
+    "optim.radam": "radam",
+    "optim.rmsprop": "rmsprop",
+    "optim.rprop": "rprop",
+    "optim.sgd": "sgd",
+    "overrides": (
+        "enable_reentrant_dispatch get_ignored_functions get_overridable_functions "
+        "get_testing_overrides redispatch_function"
+    ),
+    "profiler": (
+        "ExecutionTraceObserver KinetoStepTracker RecordScope itt profiler python_tracer"
+    ),
+    "random": "thread_safe_generator",
+    "serialization": (
+        "check_module_version_greater_or_equal mkdtemp normalize_storage_type "
+        "storage_to_tensor_type validate_cuda_device validate_hpu_device"
+    ),
+    "testing": "FileCheck",
+    "utils": (
+        "ThroughputBenchmark backcompat backend_registration bundled_inputs cmake_prefix_path "
+        "collect_env cpp_backtrace cpp_extension debug_log deterministic file_baton flop_counter "
+        "generate_methods_for_privateuse1_backend get_cpp_backtrace hipify jit mkldnn "
+        "mobile_optimizer model_dump model_zoo module_tracker rename_privateuse1_backend "
+        "set_module show_pickle swap_tensors tensorboard throughput_benchmark viz weak"
+    ),
+    "utils.benchmark": (
+        "CallgrindStats CopyIfCallgrind FunctionCount FunctionCounts FuzzedParameter "
+        "FuzzedSparseTensor FuzzedTensor Fuzzer Language ParameterAlias examples op_fuzzers utils"
+    ),
+    "utils.checkpoint": (
+        "CheckpointPolicy GraphExecGroup SAC_IGNORED_OPS SelectiveCheckpointContext "
+        "create_selective_checkpoint_contexts"
+    ),
+    "utils.data": (
+        "DFIterDataPipe DataChunk IterDataPipe MapDataPipe argument_validation "
+        "backward_compatibility datapipes functional_datapipe graph graph_settings "
+        "guaranteed_datapipes_determinism non_deterministic runtime_validation "
+        "runtime_validation_disabled"
+    ),
+    "xpu": (
+        "Event MemPool Stream StreamContext XPUGraph XPUPluggableAllocator can_device_access_peer "
+        "change_current_allocator clock_rate current_stream default_generators device_memory_used "
+        "device_of get_arch_list get_gencode_flags get_per_process_memory_fraction "
+        "get_rng_state_all get_stream_from_external graph graph_pool_handle graphs initial_seed "
+        "is_current_stream_capturing is_tf32_supported make_graphed_callables memory "
+        "memory_snapshot memory_stats memory_stats_as_nested_dict memory_usage power_draw random "
+        "reset_accumulated_memory_stats seed_all set_per_process_memory_fraction "
+        "set_rng_state_all set_stream stream streams temperature use_mem_pool utilization"
+    ),
+}
