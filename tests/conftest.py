@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("YESCA_VERIFY", "1")  # of this process, and of those that tests start
+os.environ.setdefault("YESCA_RECORD", "1")  # what is compiled is recorded, however small it is
 
 
 OF_WORKERS = pytest.StashKey[int]()  # kernels that the processes of `-n` have compiled

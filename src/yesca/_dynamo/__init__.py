@@ -49,6 +49,7 @@ def error_on_graph_break(error_on_graph_break: bool) -> Iterator[None]:
     if recorder is None:
         yield
         return
+    recorder.trie.record_always()  # a call that is not recorded has no breaks
     before, recorder.strict = recorder.strict, error_on_graph_break
     try:
         yield

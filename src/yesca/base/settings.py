@@ -213,6 +213,10 @@ COMPILE_DISABLED: Variable[bool] = Variable(
     "1: PyTorch's way to say YESCA_COMPILE=0",
     aliases=("TORCHDYNAMO_DISABLE",),
 )
+RECORD: Variable[bool] = Variable(
+    "YESCA_RECORD", flag, False,
+    "1: compiled functions are recorded at every call, also where that saves nothing",
+)
 VERBOSE: Variable[bool] = Variable(
     "YESCA_VERBOSE", flag, False,
     "1: errors inside compiled functions show the lines of yesca too",

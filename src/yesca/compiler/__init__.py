@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..base import absent
-from ..dispatch.state import STATE
-from ..graph import public
+from ..graph import public, stance
 from ..graph.explain import explain
 from ..graph.public import BACKENDS, compile, known
+from ..graph.recorder import current
 from ..graph.stance import disabled, set_stance
 from . import config
 
@@ -32,13 +32,13 @@ Function = Callable[..., Any]
 
 
 def is_compiling() -> bool:
-    """Whether a compiled function of this thread is being recorded.
+    """Whether this thread runs a compiled function, and nothing disabled in it.
 
     >>> import yesca as torch
     >>> torch.compiler.is_compiling()
     False
     """
-    return STATE.recorder is not None
+    return current().inside and not stance.disabled_here()
 
 
 is_dynamo_compiling = is_compiling

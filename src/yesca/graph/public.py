@@ -9,6 +9,7 @@ from typing import Any
 
 from ..base import settings
 from ..base.frames import without_own
+from ..dispatch import observing
 from ..dispatch.state import STATE
 from . import breaks, logs, recorder, stance
 from . import options as choices
@@ -27,6 +28,8 @@ BACKENDS: dict[str, tuple[str, ...]] = {
 #: The functions that `compiler.reset` makes forget their recordings.
 known: weakref.WeakSet[Function] = weakref.WeakSet()
 default_backend: Any = "inductor"
+#: Of a function whose recordings save nothing, one call in so many is recorded: it may do more now.
+RECORDED_EVERY = 64
 
 
 def compile(model: Any = None, *, fullgraph: bool = False,  # noqa: A001
@@ -127,16 +130,24 @@ def _compiled(function: Callable[..., Any], fullgraph: bool) -> Callable[..., An
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
-        if STATE.recorder is not None or stance.special():  # part of a larger recording, or none
-            return _specially(about, run, args, kwargs)
-        own = recorder.current()
+        own = recorder.threads.recorder or recorder.current()
+        if own.inside or stance.used and stance.special():  # part of a larger recording, or none
+            return _specially(about, own, run, args, kwargs)
+        idle = about.idle and about.calls % RECORDED_EVERY and not (
+            fullgraph or breaks.listeners or observing.current)
         try:
             try:
-                own.begin(about.recordings(), fullgraph)
-                return function(*args, **kwargs)
+                if idle:
+                    about.calls += 1
+                    own.inside = True
+                else:
+                    own.begin(about.recordings(), fullgraph)
+                return function(*args, **kwargs) if kwargs else function(*args)
             finally:
-                STATE.recorder = None  # Ctrl-C may come as soon as `end` is entered
-                own.end()
+                own.inside = False
+                if not idle:
+                    STATE.recorder = None  # Ctrl-C may come as soon as `end` is entered
+                    own.end()
         except Exception as error:
             if not settings.VERBOSE.get():
                 error.__traceback__ = without_own(error.__traceback__)
@@ -146,11 +157,12 @@ def _compiled(function: Callable[..., Any], fullgraph: bool) -> Callable[..., An
     return run
 
 
-def _specially(about: Function, run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+def _specially(about: Function, own: recorder.Recorder, run: Callable[..., Any], args: Any,
+               kwargs: Any) -> Any:
     """A call inside a larger recording, or under a stance."""
     chosen = stance.chosen()
     waits = chosen.endswith("eager_then_compile") and not about.calls
-    if STATE.recorder is not None or chosen == "force_eager" or waits:
+    if own.inside or chosen == "force_eager" or waits:
         about.calls += waits
         return about.function(*args, **kwargs)
     before = about.built

@@ -95,9 +95,11 @@ class Recorder:
             state.set_recorder(self)
 
     def end(self) -> None:
-        """Run what is recorded; launches run at once again. The caller has set no recorder."""
+        """Run what is recorded; launches run at once again.
+
+        The caller has said already that nothing is recorded: `inside`, and `STATE.recorder`.
+        """
         global replays
-        self.inside = False
         native = self.native
         if native is None or breaks.listeners or observing.current is not None:
             self._end(OTHERS_LIVE)
@@ -433,19 +435,19 @@ class _Threads(threading.local):
     recorder: Recorder | None = None
 
 
-_threads = _Threads()
+threads = _Threads()
 
 
 def current() -> Recorder:
     """This thread's recorder."""
-    if _threads.recorder is None:
-        _threads.recorder = Recorder()
-    return _threads.recorder
+    if threads.recorder is None:
+        threads.recorder = Recorder()
+    return threads.recorder
 
 
 def choose(own: Recorder | None) -> Recorder | None:
     """Give this thread another recorder, outside of recordings; gives the one it had."""
-    before, _threads.recorder = _threads.recorder, own
+    before, threads.recorder = threads.recorder, own
     return before
 
 

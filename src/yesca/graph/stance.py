@@ -14,6 +14,7 @@ from ..dispatch.state import STATE
 STANCES = frozenset({"default", "force_eager", "eager_on_recompile", "fail_on_recompile",
                      "eager_then_compile", "aot_eager_then_compile"})
 _current = "default"
+used = False  # whether anything was ever disabled or another stance chosen: else nobody need ask
 
 
 class _Depth(threading.local):
@@ -29,6 +30,11 @@ _DEPTH = _Depth()
 def special() -> bool:
     """Whether compiled functions do anything but record and replay."""
     return _current != "default" or _DEPTH.disabled > 0
+
+
+def disabled_here() -> bool:
+    """Whether this thread runs a function that must not be compiled."""
+    return _DEPTH.disabled > 0
 
 
 def chosen() -> str:
@@ -72,7 +78,8 @@ class set_stance:  # noqa: N801 - PyTorch's name
 
     @staticmethod
     def _choose(stance: str) -> str:
-        global _current
+        global _current, used
+        used = True
         before, _current = _current, stance
         return before
 
@@ -105,6 +112,8 @@ def disabled(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function outside of any recording, with compiled functions in it run as they are."""
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
+        global used
+        used = True
         recorder = STATE.recorder
         if recorder is not None:
             recorder.broken("disabled", _name(function), recorder.strict)

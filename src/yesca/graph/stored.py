@@ -102,7 +102,8 @@ def _written(made: Program) -> Stored:
         words[at] = names.setdefault(machine.symbol_at(words[at]), len(names))
     frame[TABLE] = 0
     meta = {"symbols": list(names), "bases": made.bases, "outputs": made.outputs,
-            "arena": made.arena, "slow": made.slow, "cells": made.cells_at, "words": len(words)}
+            "arena": made.arena, "slow": made.slow, "cells": made.cells_at, "words": len(words),
+            "saved": made.saved}
     return Stored({"program": meta}, (words + frame).tobytes())
 
 
@@ -125,4 +126,5 @@ def _restored(found: Stored, entries: Sequence[Entry], live: tuple[int, ...],
 
     return Program(words, frame, tuple(map(tuple, meta["bases"])),
                    tuple(map(tuple, meta["outputs"])), meta["arena"], meta["slow"],
-                   tuple(checked(entries)), meta["cells"], inside)
+                   tuple(checked(entries)), meta["cells"], inside,
+                   meta["saved"])

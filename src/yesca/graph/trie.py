@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..base import settings
 from ..runtime.plan import NUMBER, Plan
 from ..runtime.recording import CHILD, FRAME, KEY, ROUSES
 from . import breaks, reports, stored
@@ -23,6 +24,9 @@ MOST_NODES, MOST_PROGRAMS = 1 << 15, 1 << 10
 #: What is new gets a plain program until it runs again, where this many calls have left programs
 #: that ran just once, or its own call this many.
 MOST_CALLS_ONCE, MOST_OF_CALL_ONCE = 3, 16
+#: Bytes that a program must save to be worth recording: what is moved in the time that it takes to
+#: begin and end a recording.
+LEAST_SAVED = 3 << 15
 #: How many recorded calls before a program for several threads these are woken: as long as that
 #: takes, and less than they watch for work.
 LEAD = 8
@@ -108,18 +112,21 @@ class Function:
     building: int = 0  # calls that needed one
     last: int = 0  # the last of them
     told: bool = False  # of a storm
+    idle: bool = False  # programs save less than it takes to record: most calls just run
     broken: set[str] = field(default_factory=set)  # the breaks that were logged
 
     def recordings(self) -> Trie:
         """What is known at the beginning of a call."""
         self.calls += 1
-        trie = Trie(self) if self.trie is None else self.trie.bounded()
-        self.trie = trie
+        trie = self.trie
+        if trie is None or trie.full():
+            trie = self.trie = Trie(self)
         return trie
 
     def forget(self) -> None:
         """Start anew, as if it had never been called."""
-        self.trie, self.calls, self.built, self.building, self.told = None, 0, 0, 0, False
+        self.trie, self.calls, self.built, self.building = None, 0, 0, 0
+        self.told = self.idle = False
         self.broken.clear()
 
     def source(self) -> tuple[str, str, int]:
@@ -148,6 +155,7 @@ class Trie:
     def __init__(self, about: Function) -> None:
         self.about = about
         self.programs = 0
+        self.worth = False  # some program saves more than it takes to record
         self.once: dict[Program, int] = {}  # those that ran once, and the calls that made them
         self.starts: dict[str, Node] = {}
         self.root = _start()
@@ -178,9 +186,11 @@ class Trie:
                 self.once[found] = self.about.calls
         elif found.plain:
             found = self._made(node, live, False)
-        elif found in self.once:
-            call = self.once[found]
-            self.once = {p: c for p, c in self.once.items() if c != call}
+        else:
+            if found in self.once:
+                call = self.once[found]
+                self.once = {p: c for p, c in self.once.items() if c != call}
+            self.about.idle = not (self.worth or settings.RECORD.get() or settings.LOGS.get())
         node.runs(found)
         return found
 
@@ -189,8 +199,14 @@ class Trie:
         sizes = {n: nbytes for one in node.path() for n, nbytes in one.sizes.items()}
         made = node.programs[live] = stored.program(entries, live, sizes, node.numbers, plain)
         if not plain:
+            if made.saved >= LEAST_SAVED:
+                self.record_always()
             reports.built(self.about, made, entries)
         return made
+
+    def record_always(self) -> None:
+        """From here on no call of the function just runs."""
+        self.worth, self.about.idle = True, False
 
     def passing(self) -> bool:
         """Whether what is new will come just once, from what became of the programs so far."""
@@ -215,8 +231,11 @@ class Trie:
 
     def bounded(self) -> Trie:
         """This trie, or an empty one in its place when it has grown too large."""
-        return self if len(self.nodes) < MOST_NODES and self.programs < MOST_PROGRAMS \
-            else Trie(self.about)
+        return Trie(self.about) if self.full() else self
+
+    def full(self) -> bool:
+        """Whether it has grown too large."""
+        return len(self.nodes) >= MOST_NODES or self.programs >= MOST_PROGRAMS
 
 
 def _start() -> Node:

@@ -72,21 +72,21 @@ class ReLU(_InplaceActivation):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.relu(input, inplace=self.inplace)
+        return F.relu(input, self.inplace)
 
 
 class SiLU(_InplaceActivation):
     """x * sigmoid(x), elementwise."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.silu(input, inplace=self.inplace)
+        return F.silu(input, self.inplace)
 
 
 class Mish(_InplaceActivation):
     """x * tanh(softplus(x)), elementwise."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.mish(input, inplace=self.inplace)
+        return F.mish(input, self.inplace)
 
 
 class SELU(_InplaceActivation):

@@ -132,21 +132,25 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
     # Calling
 
     def __call__(self, *args, **kwargs):
-        if self._compiled_call_impl is not None:
-            return self._compiled_call_impl(*args, **kwargs)
-        # The body of `_call_impl` again: a frame less on the way to every forward.
-        if not (
-            self._forward_hooks
-            or self._forward_pre_hooks
-            or self._backward_hooks
-            or self._backward_pre_hooks
-            or _global_forward_hooks
-            or _global_forward_pre_hooks
-            or _global_backward_hooks
-            or _global_backward_pre_hooks
-        ):
-            return self.forward(*args, **kwargs)
-        return self._call_with_hooks(args, kwargs)
+        # Attributes of a class with `__getattr__` are slow to find, entries of its dict are not.
+        own = self.__dict__
+        try:
+            special = (
+                own["_forward_hooks"]
+                or own["_forward_pre_hooks"]
+                or own["_backward_hooks"]
+                or own["_backward_pre_hooks"]
+                or _global_forward_hooks
+                or _global_forward_pre_hooks
+                or _global_backward_hooks
+                or _global_backward_pre_hooks
+                or "_compiled_call_impl" in own
+            )
+        except KeyError:  # without Module.__init__: the error is that of an attribute
+            special = True
+        if special:
+            return (self._compiled_call_impl or self._call_impl)(*args, **kwargs)
+        return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
 
     def _call_impl(self, *args, **kwargs):
         if not (
