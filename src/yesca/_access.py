@@ -127,23 +127,15 @@ def to_list(tensor: Any) -> Any:
     if raw and base.ndim and base.dtype.format in _LISTED:
         return memoryview(raw).cast(base.dtype.format, base.shape).tolist()
     flat = decode(raw, base.dtype)
-    if not base.ndim:
-        return flat[0]
-    for size in reversed(base.shape[1:]):
-        if size == 0:
-            flat = [[] for _ in range(_count(base.shape, size))]
-            continue
-        flat = [flat[k:k + size] for k in range(0, len(flat), size)]
-    return flat
+    return _nested(flat, base.shape, 0, base.numel) if base.ndim else flat[0]
 
 
-def _count(shape: Any, size: int) -> int:
-    count = 1
-    for n in shape:
-        if n == 0:
-            return count
-        count *= n
-    return count
+def _nested(flat: list[Any], sizes: Any, first: int, count: int) -> list[Any]:
+    """Lists of lists of `count` of the numbers, from one on."""
+    if len(sizes) == 1:
+        return flat[first:first + count]
+    step = count // sizes[0] if sizes[0] else 0
+    return [_nested(flat, sizes[1:], first + k * step, step) for k in range(sizes[0])]
 
 
 _kinds: dict[DType, Any] = {}  # NumPy's dtypes

@@ -84,7 +84,9 @@ def test_lists(dtype):
     t = torch.tensor([[1, 0, 3], [4, 5, 6]]).to(getattr(torch, dtype))
     for made, expected in ((t, [[1, 0, 3], [4, 5, 6]]), (t.t(), [[1, 4], [0, 5], [3, 6]]),
                            (t[1], [4, 5, 6]), (t[:, 1:], [[0, 3], [5, 6]]), (t[1, 1], 5),
-                           (t[:, :0], [[], []]), (t[:0], [])):
+                           (t[:, :0], [[], []]), (t[:0], []), (t[:0, :0], []),
+                           (t[:0].t(), [[], [], []]),
+                           (torch.zeros(2, 0, 0).to(t.dtype), [[], []])):
         wanted = expected
         if kind is bool:
             wanted = torch.tensor(expected).bool().int().tolist() if expected else []
