@@ -1,8 +1,11 @@
 """Arguments that records refuse, and results for which PyTorch has a rule of its own."""
 
+import math
+
 import pytest
 
 import yesca as torch
+from yesca.nn import functional as F
 
 
 @pytest.mark.parametrize("start", [torch.tensor([1]), torch.tensor([1, 2]), torch.tensor(1.0),
@@ -42,3 +45,58 @@ def test_phases_of_running_logarithms() -> None:
         assert torch.allclose(made.exp(), given.exp().cumsum(0), rtol=1e-4)
     assert torch.logcumsumexp(x[:1], 0).tolist() == x[:1].tolist()
     assert torch.logcumsumexp(x[:0], 0).shape == (0,)
+
+
+@pytest.mark.parametrize("dtype,most,name", [
+    (torch.float32, "3.40282e+38", "Float"), (torch.float64, "1.79769e+308", "Double"),
+    (torch.float16, "65504", "Half"), (torch.bfloat16, "3.38953e+38", "BFloat16")])
+def test_a_shrinkage_is_a_number_of_the_dtype_that_is_not_negative(
+        dtype: torch.dtype, most: str, name: str) -> None:
+    x = torch.tensor([-2.0, 0.25, 1.0], dtype=dtype)
+    for lambd in (-0.5, -2, math.inf, math.nan):
+        with pytest.raises(RuntimeError) as raised:
+            F.softshrink(x, lambd)
+        assert str(raised.value) == (f"lambda must be in range [0, {most}] for input dtype {name}, "
+                                     f"but found {lambd}")
+    assert F.softshrink(x, 0.5).tolist() == [-1.5, 0, 0.5]
+    with pytest.raises(NotImplementedError, match="\"softshrink_check\" not implemented for 'Long'"):
+        F.softshrink(torch.ones(2, dtype=torch.int64), -1)
+
+
+@pytest.mark.parametrize("lower,upper,message", [
+    (0.3, 0.1, "Lower bound should be less than or equal to the upper bound"),
+    (math.nan, 1.0, "rrelu: lower bound must be finite, got nan"),
+    (0.0, math.inf, "rrelu: upper bound must be finite, got inf")])
+def test_slopes_lie_between_bounds(lower: float, upper: float, message: str) -> None:
+    for function in (torch.rrelu, torch.rrelu_):
+        for training in (False, True):
+            with pytest.raises(RuntimeError, match=message):
+                function(torch.ones(2), lower, upper, training)
+
+
+def test_weights_of_channels_are_a_row() -> None:
+    for shape in ((2, 4), (1, 8), (1, 1)):
+        with pytest.raises(RuntimeError, match="a scalar or 1D tensor, but got: ndim = 2"):
+            F.prelu(torch.ones(2, 8, 3), torch.ones(shape))
+    assert F.prelu(-torch.ones(2, 8), torch.tensor(0.5)).sum().item() == -8
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 0), (2, 3, 4)])
+def test_listed_classes_are_some(shape: tuple[int, ...]) -> None:
+    x = torch.ones(shape)
+    with pytest.raises(RuntimeError, match="Expected non-empty vector or matrix"):
+        F.multilabel_margin_loss(x, x.long())
+    with pytest.raises(RuntimeError, match=r"inconsistent target size: \[4\] for input of size"):
+        F.multilabel_margin_loss(torch.ones(5, 4), torch.ones(4).long())
+
+
+def test_what_is_picked_is_not_written_over_its_source() -> None:
+    x = torch.arange(6.0)
+    index = torch.tensor([2, 1, 0])
+    mask = torch.tensor([True, False, True])
+    for call in (lambda: torch.take(x, torch.arange(6), out=x),
+                 lambda: torch.take(index, index, out=index),
+                 lambda: torch.masked_select(x, x > 1, out=x),
+                 lambda: torch.masked_select(mask.clone(), mask, out=mask)):
+        with pytest.raises(RuntimeError, match="refer to a single memory location"):
+            call()

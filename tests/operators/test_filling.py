@@ -97,3 +97,43 @@ def test_bounds_and_branches_are_in_range():
     with pytest.raises(TypeError, match=r"pad\(\): argument 'value'"):
         yesca.nn.functional.pad(x, (1, 0), value=1j)
     assert x.clamp(2, 255).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("write", [
+    lambda x, value: x.masked_fill(yesca.tensor(False), value),
+    lambda x, value: x.clone().masked_fill_(yesca.tensor([True, True]), value),
+    lambda x, value: x.index_fill(0, yesca.tensor([1]), value)],
+    ids=["masked_fill", "masked_fill_", "index_fill"])
+@pytest.mark.parametrize("name,value", [
+    ("int8", 300), ("int8", 300.0), ("uint8", -256), ("int64", math.nan), ("float16", 1e6),
+    ("float32", 1e60)])
+def test_tensors_as_values_out_of_range(write, name, value):
+    given = yesca.tensor(value, dtype=yesca.float64 if isinstance(value, float) else yesca.int64)
+    with pytest.raises(RuntimeError) as raised:
+        write(yesca.zeros(2, dtype=getattr(yesca, name)), given)
+    assert str(raised.value) == \
+        f"value cannot be converted to type {NAMES.get(name, name + '_t')} without overflow"
+
+
+def test_complex_tensors_as_values():
+    mask, x = yesca.tensor([True, False]), yesca.ones(2, dtype=yesca.int64)
+    for target in (x, x.float()):
+        with pytest.raises(RuntimeError, match="without overflow"):
+            target.masked_fill(mask, yesca.tensor(1j))
+        with pytest.raises(RuntimeError, match="without overflow"):
+            target.masked_fill(mask, yesca.tensor(1j).conj())
+        assert target.masked_fill(mask, yesca.tensor(3 + 0j)).tolist() == [3, 1]
+        with pytest.raises(RuntimeError, match=r"index_fill_\(\): Converting complex Scalar"):
+            target.index_fill(0, yesca.tensor([0]), 1j)
+        with pytest.raises(RuntimeError, match=r"index_fill_\(\): Converting complex Scalar"):
+            target.index_fill(0, yesca.tensor([0]), yesca.tensor(1j))
+    assert x.bool().masked_fill(mask, yesca.tensor(1j)).tolist() == [True, True]
+    assert x.bool().masked_fill(mask, yesca.tensor(0j)).tolist() == [False, True]
+
+
+def test_gradients_of_tensors_as_values():
+    value = yesca.tensor(2.0, dtype=yesca.float64, requires_grad=True)
+    made = yesca.zeros(3).masked_fill(yesca.tensor([True, False, True]), value)
+    made.sum().backward()
+    assert made.tolist() == [2, 0, 2]
+    assert value.grad.dtype is yesca.float64 and value.grad.item() == 2

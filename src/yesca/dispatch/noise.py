@@ -117,6 +117,7 @@ FUNCTIONS["native_dropout"] = native_dropout
 def _leaky(input: Any, lower: Any, upper: Any, training: bool, inplace: bool,
            generator: Any) -> Any:
     source = fills.generator_of("rrelu", generator)
+    _check_bounds(lower, upper)
     if not inplace:
         input = input.contiguous()
     if not training:
@@ -128,6 +129,14 @@ def _leaky(input: Any, lower: Any, upper: Any, training: bool, inplace: bool,
         made = OPERATORS.to_dtype(OPERATORS.mul(OPERATORS.to_dtype(input, float32), slopes), own)
         return OPERATORS.copy_(input, made) if inplace else made
     return OPERATORS.mul_(input, slopes) if inplace else OPERATORS.mul(input, slopes)
+
+
+def _check_bounds(lower: Any, upper: Any) -> None:
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {float(bound):g}")
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
 
 
 def _slopes(input: Any, lower: float, upper: float, source: Any) -> Any:

@@ -117,7 +117,8 @@ def elementwise(level: Any, record: Record, values: Values) -> Any:
     return call(record, _aligned(level, values, ndim))
 
 
-of("select_where", "fill_where", "nan_to_num", "clone", "to_dtype", "zero")(elementwise)
+of("select_where", "fill_where", "nan_to_num", "clone", "to_dtype", "as_element", "zero")(
+    elementwise)
 
 
 @of("fill")

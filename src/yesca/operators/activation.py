@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.dtypes import DType, bool_
+from ..core.dtypes import FLOATING, SCALAR_NAMES, DType, bool_
 from ..core.memory_formats import kept, row_major
+from ..core.numeric_limits import finfo
 from ..loops.ir import Expr, const
 from ..loops.scalar import absolute, exp, expm1, log1p, maximum, minimum, ndtr, tanh, where
 from .kinds import composite, elementwise
@@ -191,13 +192,24 @@ hardshrink = elementwise(
     backward={"self": lambda grad, self, lambd: where(
         (self >= -lambd) & (self <= lambd), 0.0, grad)},
     doc="0 within lambd of 0, else self.", twice="HardshrinkBackwardBackward0")
-softshrink = elementwise(
-    "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
+_softshrink = elementwise(
+    "_softshrink(Tensor self, Scalar lambd) -> Tensor",
     lambda x, lambd: where(x > lambd, x - lambd, where(x < -lambd, x + lambd, x * 0.0)),
     inplace=False, takes="f", kernel="softshrink_check", method=False,
+    node_name="SoftshrinkBackward0",
     backward={"self": lambda grad, self, lambd: where(
-        (self >= -lambd) & (self <= lambd), 0.0, grad)},
-    doc="Shrunk towards 0 by lambd.", twice="SoftshrinkBackwardBackward0")
+        (self >= -lambd) & (self <= lambd), 0.0, grad)}, twice="SoftshrinkBackwardBackward0")
+
+
+def _checked_softshrink(ops: Any, self: Any, lambd: Any) -> Any:
+    if self.dtype.category == FLOATING and not 0 <= lambd <= finfo(self.dtype).max:
+        raise RuntimeError(f"lambda must be in range [0, {finfo(self.dtype).max:g}] for input "
+                           f"dtype {SCALAR_NAMES[self.dtype]}, but found {float(lambd):g}")
+    return ops._softshrink(self, lambd)
+
+
+softshrink = composite("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", _checked_softshrink,
+                       out=True, method=False, doc="Shrunk towards 0 by lambd.")
 _threshold = elementwise(
     "_threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
     lambda x, threshold, value: where(x <= threshold, value, x), takes="if", method=False,
@@ -243,6 +255,9 @@ def _prelu(ops: Any, self: Any, weight: Any) -> Any:
             raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found "
                                f"parameter numbers = {weight.numel()} and channel size = "
                                f"{channels}.")
+    if weight.dim() > 1:
+        raise RuntimeError("prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
+                           f"{weight.dim()}")
     shape = [1] * self.dim()
     if self.dim() >= 2:
         shape[1] = weight.numel()

@@ -145,10 +145,12 @@ composite("ctc_loss(Tensor log_probs, Tensor targets, any input_lengths, any tar
 
 def _multilabel(ops: Any, input: Any, target: Any, reduction: Any) -> Any:
     reduction = reduction_name(reduction)
-    if input.dim() > 2 or tuple(input.shape) != tuple(target.shape):
-        raise RuntimeError("Expected non-empty vector or matrix with optional 0-dim batch size and "
-                           f"a target of its shape, but got {list(input.shape)} and "
-                           f"{list(target.shape)}")
+    if input.dim() > 2 or input.dim() and input.shape[-1] == 0:
+        raise RuntimeError("Expected non-empty vector or matrix with optional 0-dim batch size, but "
+                           f"got: {list(input.shape)}")
+    if tuple(input.shape) != tuple(target.shape):
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: "
+                           f"{list(input.shape)}")
     flat = input.dim() < 2
     x, t = (ops.reshape(v, (1, -1)) if flat else v for v in (input, target))
     listed = ops.cumprod(ops.to_dtype(ops.ge(t, 0), int64), 1)  # up to the first -1

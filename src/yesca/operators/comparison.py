@@ -12,7 +12,7 @@ from ..core.dtypes import FLOATING, INTEGRAL, SCALAR_NAMES, DType, bool_, float6
 from ..core.tensor_base import TensorBase
 from ..loops.ir import Expr, const
 from ..loops.scalar import absolute, imag, is_complex, isnan, real, where
-from .filling import c_name, filling
+from .filling import filling
 from .kinds import composite, elementwise, rows
 
 
@@ -255,7 +255,7 @@ def _masked_fill(inplace: bool) -> Any:
             if value.dim():
                 raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but "
                                    f"got tensor with {value.dim()} dimension(s).")
-            value = ops.to_dtype(value, self.dtype) if value.dtype is not self.dtype else value
+            value = ops.as_element(value, self.dtype) if value.dtype is not self.dtype else value
         return (ops.fill_where_ if inplace else ops.fill_where)(self, mask, value)
     return body
 
@@ -269,8 +269,6 @@ def _fill_program(p: Any, self: Any, mask: Any, value: Any) -> None:
     shape = broadcast_shapes(self.spec.shape, mask.spec.shape)
     out = p.result(spec(dtype, shape, None, p.device))
     operands = [self, mask, *([value] if p.is_ref(value) else [])]
-    if p.is_ref(value) and value.spec.dtype.is_complex and not dtype.is_complex:
-        raise RuntimeError(f"value cannot be converted to type {c_name(dtype)} without overflow")
 
     def body(x: Expr, chosen: Expr, *rest: Expr) -> Expr:
         new = cast(rest[0], dtype) if rest else filling(p, 2, dtype)

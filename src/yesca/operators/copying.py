@@ -9,7 +9,7 @@ from ..core.memory_formats import is_in, strides_for
 from ..core.spec import spec
 from ..core.views import broadcast_shapes, view_strides
 from ..loops.ir import cast, const
-from .filling import filling
+from .filling import element, filling
 from .kinds import composite, rows
 
 
@@ -34,6 +34,15 @@ to_dtype = rows(
     backward={"self": lambda ops, grad, self_spec: ops.to_dtype(grad, self_spec.dtype)
               if grad.dtype is not self_spec.dtype else grad},
     doc="A copy in another dtype.")
+
+
+rows("as_element(Tensor self, dtype dtype) -> Tensor",
+     lambda p, self, dtype: p.flat(lambda x: element(p, x, self.spec.dtype, dtype), [self],
+                                   [p.result(spec(dtype, self.spec.shape, None, p.device))]),
+     samples=lambda make: [(make(), float64), (make(), int64), (make(), bool_)],
+     kind="copy", method=False, node_name="ToCopyBackward0",
+     backward={"self": lambda ops, grad, self_spec: ops.to_dtype(grad, self_spec.dtype)},
+     doc="A value in another dtype, which must be able to hold it.")
 
 
 def _copy(p: Any, self: Any, src: Any, non_blocking: bool) -> None:

@@ -21,10 +21,10 @@ _NAMES = {int32: "int", float16: "c10::Half", bfloat16: "c10::BFloat16", float32
           float64: "double"}
 
 
-def c_name(dtype: DType) -> str:
+def _c_name(dtype: DType) -> str:
     """What messages about numbers that do not fit call a dtype."""
     if dtype.category == COMPLEX:
-        return f"c10::complex<{c_name(dtype.to_real())}>"
+        return f"c10::complex<{_c_name(dtype.to_real())}>"
     return _NAMES.get(dtype, f"{dtype.name}_t")
 
 
@@ -35,22 +35,36 @@ def filling(p: Any, position: int, dtype: DType) -> Expr:
     """
     number = p.values[position]
     if isinstance(number, complex):
-        return _complex_filling(p, position, dtype)
+        return _complex_element(p, p.argument(position, complex128), dtype)
     if isinstance(number, bool):
         return cast(p.argument(position, int64), dtype)
+    about = p.argument(position, float64)
     if isinstance(number, float):
-        value = p.argument(position, float64)
-        _require(p, _fits(value, dtype.to_real()), dtype)
-        return cast(value, dtype)
-    wide = int64 if dtype is not uint64 else uint64
-    _require(p, _fits_whole(p, position, dtype.to_real()), dtype)
+        return _real_element(p, about, dtype)
+    _require(p, _fits_whole(about, p.argument(position, int64), dtype.to_real()), dtype)
     if dtype.category < FLOATING:
-        return cast(p.argument(position, wide), dtype)
-    return cast(p.argument(position, float64), dtype)
+        return cast(p.argument(position, int64 if dtype is not uint64 else uint64), dtype)
+    return cast(about, dtype)
 
 
-def _complex_filling(p: Any, position: int, dtype: DType) -> Expr:
-    value = p.argument(position, complex128)
+def element(p: Any, value: Expr, source: DType, dtype: DType) -> Expr:
+    """A value of the source dtype as an element of another one, refused as `filling` does."""
+    if source.category == COMPLEX:
+        return _complex_element(p, cast(value, complex128), dtype)
+    if source.category == FLOATING:
+        return _real_element(p, cast(value, float64), dtype)
+    if source.category == INTEGRAL:
+        fits = _fits_whole(cast(value, float64), cast(value, int64), dtype.to_real())
+        _require(p, fits, dtype)
+    return cast(value, dtype)
+
+
+def _real_element(p: Any, value: Expr, dtype: DType) -> Expr:
+    _require(p, _fits(value, dtype.to_real()), dtype)
+    return cast(value, dtype)
+
+
+def _complex_element(p: Any, value: Any, dtype: DType) -> Expr:
     if dtype is bool_:
         return cast(value, dtype)
     part = dtype.to_real()
@@ -65,7 +79,7 @@ def _complex_filling(p: Any, position: int, dtype: DType) -> Expr:
 
 def _require(p: Any, holds: Expr | None, dtype: DType) -> None:
     def fail(_: int) -> None:
-        raise RuntimeError(f"value cannot be converted to type {c_name(dtype)} without overflow")
+        raise RuntimeError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
 
     if holds is not None:
         p.check(holds, const(0, int64), fail)
@@ -82,18 +96,17 @@ def _fits(value: Expr, dtype: DType) -> Expr | None:
     return ~(size > finfo(dtype).max) | size.eq(math.inf)
 
 
-def _fits_whole(p: Any, position: int, dtype: DType) -> Expr | None:
-    """Whether a whole number is in the range of a real dtype; None: always."""
-    about = p.argument(position, float64)
+def _fits_whole(about: Expr, whole: Expr, dtype: DType) -> Expr | None:
+    """Whether a whole number, as float64 and int64, is in a real dtype's range; None: always."""
     if dtype is float16:
         return absolute(about) < 65520.0  # from here on it is rounded to infinity
     if dtype.category != INTEGRAL or dtype is uint64:
         return None
     if dtype is int64:  # beyond it, what arrives as a negative number was a positive one
-        return (p.argument(position, int64) >= 0) | (about < 0.0)
+        return (whole >= 0) | (about < 0.0)
     limits = iinfo(dtype)
     least = limits.min if dtype.is_signed else -limits.max
     return (about >= float(least)) & (about <= float(limits.max))
 
 
-__all__ = ["c_name", "filling"]
+__all__ = ["element", "filling"]

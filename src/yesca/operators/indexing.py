@@ -359,5 +359,5 @@ def _masked_select_back(ops: Any, grad: Any, self_spec: Any, mask: Any) -> Any:
 
 
 composite("masked_select(Tensor self, Tensor mask) -> Tensor", _masked_select, out=True,
-          backward={"self": _masked_select_back},
+          overlap="none", backward={"self": _masked_select_back},
           doc="The elements where the mask is true, in one dimension.")

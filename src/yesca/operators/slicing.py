@@ -153,11 +153,15 @@ def _index_fill(inplace: bool) -> Any:
     def body(ops: Any, self: Any, dim: int, index: Any, value: Any) -> Any:
         wide = _spread_index(ops, "index_fill", self, dim, _positive(ops, self, dim, index),
                              self.shape)
+        if not self.dtype.is_complex and (
+                value.dtype.is_complex if ops.is_tensor(value) else isinstance(value, complex)):
+            raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is "
+                               "not supported")
         if ops.is_tensor(value):
             if value.dim():
                 raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor, but "
                                    f"got tensor with {value.dim()} dimension(s).")
-            value = ops.to_dtype(value, self.dtype) if value.dtype is not self.dtype else value
+            value = ops.as_element(value, self.dtype) if value.dtype is not self.dtype else value
             value = ops.expand(value, tuple(wide.shape))
         if inplace and algebra.stretched(self.shape, self._spec.strides):
             one = value if ops.is_tensor(value) else ops.scalar_tensor(value, self)
@@ -277,7 +281,7 @@ def _masked_source_back(ops: Any, grad: Any, mask: Any, source_spec: Any) -> Any
     return ops.reshape(ops.cat([taken, rest]), shape)
 
 
-composite("take(Tensor self, Tensor index) -> Tensor", _take, out=True,
+composite("take(Tensor self, Tensor index) -> Tensor", _take, out=True, overlap="none",
           doc="Elements by their place in the flattened tensor.")
 composite("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", _put,
           inplace=True, overlap="any", backward={

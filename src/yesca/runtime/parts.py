@@ -9,7 +9,7 @@ imaginary part's sign turned, at loads and at stores.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..core.dtypes import COMPLEX, DType, complex64, int64
@@ -23,10 +23,19 @@ Ref = Any  # runtime.program.Ref
 
 @dataclass(frozen=True)
 class Split:
-    """Real references and stores; the first `len(inputs + outputs)` are the operands."""
+    """Real references and stores; the first `len(inputs + outputs)` are the operands.
+
+    places: of the imaginary parts, by operand; turned: those whose sign is to be turned.
+    """
 
     refs: list[Ref]
     stores: list[Store]
+    places: dict[int, int] = field(default_factory=dict)
+    turned: set[int] = field(default_factory=set)
+
+    def placed(self, store: Store) -> Store:
+        """One more store, of what the body computed from its loads."""
+        return _placed(store, self.places, self.turned)
 
 
 def part_of(ref: Ref, which: int) -> Ref:
@@ -36,9 +45,10 @@ def part_of(ref: Ref, which: int) -> Ref:
     return replace(ref, spec=made, beyond=2 * ref.beyond + which)
 
 
-def split(inputs: Sequence[Ref], outputs: Sequence[Ref], puts: Sequence[Any]) -> Split:
-    """The operands and stored values of a body in real numbers."""
-    moved = _moved(inputs, outputs, puts)
+def split(inputs: Sequence[Ref], outputs: Sequence[Ref], puts: Sequence[Any],
+          checked: Sequence[Expr] = ()) -> Split:
+    """The operands and stored values of a body in real numbers; `checked`: what it checks."""
+    moved = _moved(inputs, outputs, puts, checked)
     if moved is not None:
         return moved
     operands = [*inputs, *outputs]
@@ -56,7 +66,7 @@ def split(inputs: Sequence[Ref], outputs: Sequence[Ref], puts: Sequence[Any]) ->
     stores: list[Store] = []
     for k, put in enumerate(puts, len(inputs)):
         stores += _stores(k, operands[k].spec.dtype, put, places.get(k))
-    return Split([*refs, *extra], [_placed(s, places, turned) for s in stores])
+    return Split([*refs, *extra], [_placed(s, places, turned) for s in stores], places, turned)
 
 
 def _stores(buffer: int, dtype: DType, put: Any, second: int | None) -> list[Store]:
@@ -89,11 +99,12 @@ def _placed(store: Store, places: dict[int, int], turned: set[int]) -> Store:
     return Store(store.buffer, value, offset, guard, store.accumulate)
 
 
-def _moved(inputs: Sequence[Ref], outputs: Sequence[Ref], puts: Sequence[Any]) -> Split | None:
+def _moved(inputs: Sequence[Ref], outputs: Sequence[Ref], puts: Sequence[Any],
+           checked: Sequence[Expr]) -> Split | None:
     """complex64 values that no stage computes with, as 64-bit words; None where that is not so."""
     used = {k for k, r in enumerate(inputs) if r.spec.dtype.category == COMPLEX}
     stores = []
-    others: list[Expr] = []
+    others: list[Expr] = [*checked]
     for k, (put, out) in enumerate(zip(puts, outputs, strict=True), len(inputs)):
         value = put.value
         others += [e for e in (put.offset, put.guard) if e is not None]

@@ -288,10 +288,11 @@ class Program:
     def _stage(self, kind: str, body: Callable[..., Any], inputs: Sequence[Ref],
                outputs: Sequence[Ref]) -> tuple[Stage, list[Ref]]:
         self._slots, self._checks = [], []
-        refs, stores = self._stored(body, inputs, outputs)
+        refs, stores, placed = self._stored(body, inputs, outputs)
         for holds, value, fail in self._checks:
             refs.append(self.failing(fail))
-            stores.append(Store(len(refs) - 1, ir.cast(value, int64) ^ NO_ERROR, None, ~holds))
+            stores.append(placed(
+                Store(len(refs) - 1, ir.cast(value, int64) ^ NO_ERROR, None, ~holds)))
         written = {s.buffer for s in stores}
         buffers = tuple(Buffer(r.spec.dtype, k in written, not r.row)
                         for k, r in enumerate(refs))
@@ -299,8 +300,9 @@ class Program:
         return Stage(kind, buffers, arguments, tuple(stores)), refs
 
     def _stored(self, body: Callable[..., Any], inputs: Sequence[Ref], outputs: Sequence[Ref]
-                ) -> tuple[list[Ref], list[Store]]:
-        """Run the body on loads of the inputs: real operands, and what is stored to them."""
+                ) -> tuple[list[Ref], list[Store], Callable[[Store], Store]]:
+        """Run the body on loads of the inputs: real operands, what is stored to them, and how
+        further stores of what it computed are made real."""
         refs = [*inputs, *outputs]
         found = next((r.spec.dtype for r in refs if r.spec.dtype.is_complex), None)
         try:
@@ -310,10 +312,12 @@ class Program:
             if found is not None:
                 from .parts import split
 
-                apart = split(inputs, outputs, puts)
-                return apart.refs, apart.stores
-            return refs, [Store(k, ir.cast(put.value, refs[k].spec.dtype), put.offset, put.guard,
-                                put.accumulate) for k, put in enumerate(puts, len(inputs))]
+                checked = [e for holds, value, _ in self._checks for e in (holds, value)]
+                apart = split(inputs, outputs, puts, checked)
+                return apart.refs, apart.stores, apart.placed
+            stores = [Store(k, ir.cast(put.value, refs[k].spec.dtype), put.offset, put.guard,
+                            put.accumulate) for k, put in enumerate(puts, len(inputs))]
+            return refs, stores, lambda store: store
         except TypeError as error:
             if type(error).__name__ != "Unsupported":
                 raise
