@@ -59,7 +59,7 @@ def test_a_shrinkage_is_a_number_of_the_dtype_that_is_not_negative(
         assert str(raised.value) == (f"lambda must be in range [0, {most}] for input dtype {name}, "
                                      f"but found {lambd}")
     assert F.softshrink(x, 0.5).tolist() == [-1.5, 0, 0.5]
-    with pytest.raises(NotImplementedError, match="\"softshrink_check\" not implemented for 'Long'"):
+    with pytest.raises(NotImplementedError, match="\"softshrink_check\" not implemented for"):
         F.softshrink(torch.ones(2, dtype=torch.int64), -1)
 
 
@@ -100,3 +100,53 @@ def test_what_is_picked_is_not_written_over_its_source() -> None:
                  lambda: torch.masked_select(mask.clone(), mask, out=mask)):
         with pytest.raises(RuntimeError, match="refer to a single memory location"):
             call()
+
+
+def test_hashes_of_bits() -> None:
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    bits = x.double().view(torch.int64).tolist()
+    both = [a ^ b for a, b in bits]
+    assert torch.hash_tensor(x).item() == both[0] ^ both[1]
+    assert torch.hash_tensor(x).dtype is torch.uint64
+    assert x.hash_tensor(1).tolist() == both
+    assert x.bfloat16().hash_tensor((0, 1), keepdim=True).tolist() == [[both[0] ^ both[1]]]
+    assert torch.hash_tensor(torch.tensor([-1, 3, 5], dtype=torch.int8)).item() == 2**64 - 1 ^ 6
+    assert torch.hash_tensor(torch.tensor([True, False, True])).item() == 0
+    assert torch.hash_tensor(torch.empty(0, 2), 1).shape == (0,)
+    for call, error, message in (
+            (lambda: torch.hash_tensor(x, mode=1), RuntimeError, "Unknown hash_tensor mode: 1"),
+            (lambda: torch.hash_tensor(x[:0]), RuntimeError, "Expected reduction dim to be"),
+            (lambda: torch.hash_tensor(x[:0], 0), IndexError, "to have non-zero size"),
+            (lambda: torch.hash_tensor(x * 1j), NotImplementedError, "xor_sum_cpu"),
+            (lambda: torch.hash_tensor(x.to(torch.uint64)), NotImplementedError, "'UInt64'"),
+            (lambda: torch.hash_tensor(x, out=torch.empty(0)), RuntimeError, "dtype uint64")):
+        with pytest.raises(error, match=message):
+            call()
+
+
+def test_a_fixed_number_of_places() -> None:
+    x = torch.tensor([[0, 1], [1, 1]])
+    assert torch.nonzero_static(x, size=2).tolist() == [[0, 1], [1, 0]]
+    assert x.nonzero_static(size=4, fill_value=7).tolist() == [[0, 1], [1, 0], [1, 1], [7, 7]]
+    assert torch.nonzero_static(torch.tensor(1), size=3).shape == (3, 0)
+    assert torch.nonzero_static(x.to("meta"), size=3).shape == (3, 2)
+    assert torch.nonzero_static(x, size=2).stride() == (2, 1)
+    with pytest.raises(RuntimeError, match="'size' must be an non-negative integer"):
+        torch.nonzero_static(x, size=-1)
+    with pytest.raises(RuntimeError, match="Expected out tensor to have scalar type Long"):
+        torch.nonzero_static(x, size=1, out=torch.empty(0))
+
+
+def test_dimensions_in_an_order_of_their_own() -> None:
+    assert torch.empty_permuted((2, 3, 4), (0, 2, 1)).stride() == (12, 1, 3)
+    assert torch.empty_permuted([2, 0, 3], (1, 0, 2), dtype=torch.int64).stride() == (3, 6, 1)
+    assert torch.empty_permuted((2, 3), (1, 0), requires_grad=True).requires_grad
+    for size, order, message in (
+            ((2,), (0, 1), "does not match the length of the physical_layout"),
+            ((2,), (-1,), "negative dims not currently supported"),
+            ((2, 3), (0, 0), "Duplicate dim not allowed"),
+            ((-2, 3), (0, 1), "negative dimension -2")):
+        with pytest.raises(RuntimeError, match=message):
+            torch.empty_permuted(size, order)
+    with pytest.raises(TypeError, match="must be tuple of ints, not int"):
+        torch.empty_permuted(2, (0,))

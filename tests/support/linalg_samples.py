@@ -32,6 +32,8 @@ _WIDE_AND_TALL = _one((4, 3), (2, 3, 4))
 CASES = {
     **dict.fromkeys(("inv", "inv_ex", "det", "slogdet", "eigvals", "matrix_exp", "lu_factor",
                      "lu_factor_ex"), _SQUARE),
+    **dict.fromkeys(("ldl_factor", "ldl_factor_ex"), _POSITIVE),
+    "ldl_solve": lambda make: [(make(3, 3), make.tensor([1, 2, 3], "int32", (3,)), make(3, 2))],
     **dict.fromkeys(("cholesky", "cholesky_ex", "eigh", "eigvalsh", "eig"), _POSITIVE),
     **dict.fromkeys(("pinv", "svdvals", "lu", "matrix_rank", "diagonal"), _WIDE_AND_TALL),
     "qr": lambda make: [(make(4, 3),), (make(2, 3, 4), "r"), (make(4, 3), "complete")],

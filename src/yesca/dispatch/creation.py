@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..base.errors import type_name
+from ..base.errors import argument_error, type_name
 from ..core import registry
 from ..core.devices import CPU, META, resolve
 from ..core.dtypes import (
@@ -209,6 +209,37 @@ def empty_strided(size: Any, stride: Any, *, dtype: DType | None = None, layout:
     return finished(make(made), requires_grad)
 
 
+def empty_permuted(size: Any, physical_layout: Any, *, dtype: DType | None = None,
+                   layout: Any = None, device: Any = None, requires_grad: bool = False,
+                   pin_memory: bool = False) -> Any:
+    """An uninitialised tensor whose dimensions lie in memory in a given order, outermost first.
+
+    >>> import yesca as torch
+    >>> torch.empty_permuted((2, 3, 4), (0, 2, 1)).stride()
+    (12, 1, 3)
+    """
+    if not isinstance(size, (tuple, list)):
+        raise argument_error("empty_permuted", "size", 1, "tuple of ints", size)
+    shape, order = sizes_of((size,), "empty_permuted"), tuple(physical_layout)
+    if len(shape) != len(order):
+        raise RuntimeError("Number of dimensions in size does not match the length of the "
+                           f"physical_layout; i.e. len(size) = {len(shape)} is not equal to "
+                           f"len(physical_layout) = {len(order)}")
+    strides, step = [0] * len(order), 1
+    for position in reversed(range(len(order))):
+        dim = order[position]
+        if not 0 <= dim < len(order):
+            raise RuntimeError("Dimension out of range (expected to be between 0 and "
+                               f"{len(order) - 1}, but got {dim} at index {position}).  NB: "
+                               "negative dims not currently supported; file an issue if you want "
+                               "it.")
+        strides[dim], step = step, step * max(shape[dim], 1)
+    if len({*order}) < len(order):
+        raise RuntimeError("Duplicate dim not allowed")
+    return empty_strided(shape, tuple(strides), dtype=dtype, layout=layout, device=device,
+                         requires_grad=requires_grad, pin_memory=pin_memory)
+
+
 def _like(tensor: Any, dtype: DType | None, device: Any, memory_format: Any) -> Any:
     from ..core.memory_formats import strides_for
 
@@ -330,7 +361,7 @@ def tensor_from_storage(storage: UntypedStorage, dtype: DType, storage_offset: i
 
 FUNCTIONS = {
     f.__name__: f for f in (
-        empty, full, zeros, ones, empty_strided, empty_like, zeros_like, ones_like, full_like,
-        is_tensor, is_like, clone_like, scalar_tensor)
+        empty, full, zeros, ones, empty_strided, empty_permuted, empty_like, zeros_like,
+        ones_like, full_like, is_tensor, is_like, clone_like, scalar_tensor)
 }
 FUNCTIONS["_tensor_from_storage"] = tensor_from_storage

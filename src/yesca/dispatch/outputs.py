@@ -39,7 +39,9 @@ _PER_NAME: dict[str, str] = {
     "index_select masked_select": "{name}(): self and result must have the same scalar type",
     "take": "take(): self and out expected to have the same dtype, but got self.dtype = {wanted} "
             "and out.dtype = {given}",
-    "nonzero": "nonzero: Expected out tensor to have scalar type Long but got scalar type{given}",
+    "nonzero nonzero_static": "{name}: Expected out tensor to have scalar type Long but got scalar "
+                              "type{given}",
+    "hash_tensor": "Expected result to be of dtype uint64, but got {given}",
     "where": "Expected out type to be {wanted} but got {given}",
     "histc": "torch.histogram: input tensor and hist tensor should have the same dtype, but got "
              "input {c_wanted} and hist {c_given}",

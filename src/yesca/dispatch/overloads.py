@@ -49,6 +49,7 @@ DECOMPOSITIONS = {
     "linalg_cholesky_ex": ("L", "info"), "linalg_inv_ex": ("inverse", "info"),
     "linalg_lu": ("P", "L", "U"), "lu_unpack": ("P", "L", "U"),
     "linalg_lu_factor": ("LU", "pivots"), "linalg_lu_factor_ex": ("LU", "pivots", "info"),
+    "linalg_ldl_factor": ("LD", "pivots"), "linalg_ldl_factor_ex": ("LD", "pivots", "info"),
     "_lu_with_info": ("LU", "pivots", "info"),
     "linalg_solve_ex": ("result", "info"), "triangular_solve": ("solution", "cloned_coefficient"),
     "linalg_lstsq": ("solution", "residuals", "rank", "singular_values"),
@@ -63,6 +64,7 @@ TYPES.update((name, named_result(name, fields)) for name, fields in DECOMPOSITIO
 TYPES["aminmax"] = named_result("aminmax", ("min", "max"))
 TYPES["frexp"] = named_result("frexp", ("mantissa", "exponent"))
 TYPES["histogram"] = named_result("histogram", ("hist", "bin_edges"))
+TYPES["histogramdd"] = named_result("histogramdd", ("hist", "bin_edges"))
 
 
 def _extreme(name: str) -> Any:

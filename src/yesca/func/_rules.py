@@ -140,6 +140,14 @@ def _filled_like(level: Any, record: Record, values: Values) -> Any:
     return call(record, (values[0]._value, *values[1:]))
 
 
+@of("constant_pad_nd")
+def _constant_pad(level: Any, record: Record, values: Values) -> Any:
+    x, pad, value = values
+    if len(pad) > 2 * x.dim():
+        return by_example(level, record, values)
+    return call(record, (x._value, pad, value))
+
+
 # ---- along dimensions ------------------------------------------------------------------------
 
 def _place(record: Record, *names: str) -> int | None:

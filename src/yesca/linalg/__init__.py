@@ -1,7 +1,7 @@
 """`torch.linalg`: factorisations, solvers, norms and functions of matrices, batched.
 
 Each function is an operator whose name starts with `linalg_` (`operators/factorisations.py`,
-`lu_factors.py`, `solvers.py`, `matrix_norms.py`, `matrix_functions.py`).
+`lu_factors.py`, `ldl_factors.py`, `solvers.py`, `matrix_norms.py`, `matrix_functions.py`).
 
 >>> import yesca as torch
 >>> torch.linalg.det(torch.tensor([[2.0, 1.0], [1.0, 3.0]]))
@@ -17,11 +17,11 @@ from ..base.errors import LinAlgError
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
-    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor",
-    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
-    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
-    "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
-    "vector_norm",
+    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "ldl_factor",
+    "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul",
+    "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr",
+    "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv",
+    "tensorsolve", "vander", "vecdot", "vector_norm",
 ]
 _NAMES = frozenset(__all__)
 

@@ -146,8 +146,8 @@ composite("ctc_loss(Tensor log_probs, Tensor targets, any input_lengths, any tar
 def _multilabel(ops: Any, input: Any, target: Any, reduction: Any) -> Any:
     reduction = reduction_name(reduction)
     if input.dim() > 2 or input.dim() and input.shape[-1] == 0:
-        raise RuntimeError("Expected non-empty vector or matrix with optional 0-dim batch size, but "
-                           f"got: {list(input.shape)}")
+        raise RuntimeError("Expected non-empty vector or matrix with optional 0-dim batch size, "
+                           f"but got: {list(input.shape)}")
     if tuple(input.shape) != tuple(target.shape):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: "
                            f"{list(input.shape)}")

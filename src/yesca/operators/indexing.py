@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import views as algebra
-from ..core.dtypes import bool_, uint8
+from ..core.dtypes import bool_, int64, uint8
 from ..core.memory_formats import kept
 from ..core.spec import Spec, spec
 from ..loops import ir
@@ -335,6 +335,21 @@ def _nonzero_tuple(ops: Any, self: Any) -> Any:
 composite("nonzero(Tensor self, *, bool as_tuple=False) -> Tensor", _nonzero, out=True,
           doc="The indices of the elements that are not zero, a row each.")
 composite("nonzero_tuple(Tensor self) -> Tensor[]", _nonzero_tuple, method=False)
+def _nonzero_static(ops: Any, self: Any, size: int, fill_value: int) -> Any:
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    made = ops.full((size, self.dim()), fill_value, dtype=int64, device=self.device)
+    if self.device.type == "meta":
+        return made
+    found = ops._found_positions(self)
+    count = min(size, found.shape[0])
+    ops.copy_(ops.narrow(made, 0, 0, count), ops.narrow(found, 0, 0, count))
+    return made
+
+
+composite("nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor", _nonzero_static,
+          out=True, samples=lambda make: [(make(3, 4), 5), (make(2), 4, 7)],
+          doc="As many rows of nonzero's as asked for; those that lack hold fill_value.")
 composite("argwhere(Tensor self) -> Tensor", lambda ops, self: ops.nonzero(self),
           doc="The indices of the elements that are not zero, a row each.")
 

@@ -6,6 +6,7 @@ come as *references* (spec and place); a formula never sees sizes, only expressi
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -205,7 +206,7 @@ def reduction_program(record: Record, p: Any, values: tuple[Any, ...]) -> None:
         raise IndexError(f"{record.name}(): Expected reduction dim {empty} to have non-zero size.")
 
     if record.fold == "prod" and compute.is_complex:
-        complex_product(p, x, dims, out, compute)
+        halved(p, x, dims, out, compute, operator.mul, 1)
         return
 
     def before(load: Expr) -> Expr:
@@ -222,8 +223,9 @@ def reduction_program(record: Record, p: Any, values: tuple[Any, ...]) -> None:
     p.reduce(kind, before, final, x, dims, out)
 
 
-def complex_product(p: Any, x: Any, dims: tuple[int, ...], out: Any, dtype: DType) -> None:
-    """Products of complex numbers: halves of what is left are multiplied until one is left."""
+def halved(p: Any, x: Any, dims: tuple[int, ...], out: Any, dtype: DType,
+           join: Callable[[Any, Any], Any], empty: int) -> None:
+    """Folds that stages lack: halves of what is left are joined until one is left."""
     keep = [d for d in range(x.spec.ndim) if d not in dims]
     order = [*keep, *dims]
     moved = x.seen((tuple(x.spec.shape[d] for d in order),
@@ -233,7 +235,7 @@ def complex_product(p: Any, x: Any, dims: tuple[int, ...], out: Any, dtype: DTyp
     outer = tuple(x.spec.shape[d] for d in keep)
     goal = out.seen((outer, spec(dtype, outer).strides, 0))
     if size == 0:
-        p.flat(lambda: const(1, dtype), [], [goal])
+        p.flat(lambda: const(empty, dtype), [], [goal])
         return
 
     def part(begin: int, count: int) -> Any:
@@ -243,7 +245,7 @@ def complex_product(p: Any, x: Any, dims: tuple[int, ...], out: Any, dtype: DTyp
     while size > 1:
         half = size // 2
         made = p.temporary((*outer, size - half), dtype)
-        p.flat(lambda a, b: cast(a, dtype) * cast(b, dtype), [part(0, half), part(half, half)],
+        p.flat(lambda a, b: join(cast(a, dtype), cast(b, dtype)), [part(0, half), part(half, half)],
                [made.seen(((*outer, half), made.spec.strides, 0))])
         if size % 2:
             p.flat(lambda a: cast(a, dtype), [part(size - 1, 1)],

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from ..base.errors import type_name
 from ..core import views as algebra
-from ..core.dtypes import float32, float64, int64
+from ..core.dtypes import SCALAR_NAMES, bool_, float32, float64, int64
 from .kinds import composite
 
 _KINDS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -81,43 +83,153 @@ for _name in ("quantile", "nanquantile"):
               + ("." if _name == "quantile" else ", NaNs left out."))
 
 
-def _histogram(ops: Any, self: Any, bins: Any, limits: Any, weight: Any, density: bool) -> Any:
-    line = ops.reshape(self.detach(), (-1,))
-    if ops.is_tensor(bins):
-        edges = ops.clone(bins)
-    else:
-        edges = ops.linspace(*_range(ops, line, limits), int(bins) + 1, dtype=self.dtype,
-                             device=self.device)
-    if edges.numel() < 2:
+# ---- histograms ------------------------------------------------------------------------------
+
+_C_NAMES = {float32: "float", float64: "double"}
+
+
+def _check_points(points: Any, bins: Any, weight: Any) -> None:
+    """points: (..., D); bins: D numbers or tensors of edges."""
+    if points.dim() < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
+    if len(bins) != points.shape[-1]:
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension "
+                           "of the input.")
+    if points.dtype not in _C_NAMES:
+        raise NotImplementedError(
+            f"\"histogramdd\" not implemented for '{SCALAR_NAMES[points.dtype]}'")
+    if weight is None:
+        return
+    if weight.dtype is not points.dtype:
         raise RuntimeError(
-            "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in "
-            "the bins tensor for dimension 0" if not edges.numel() else
-            "torch.histogram(): bins must be > 0, but got 0 for dimension 0")
-    count = edges.numel() - 1
-    place = ops.sub(ops.searchsorted(edges, line, right=True), 1)
-    place = ops.select_where(ops.eq(line, edges[-1]), count - 1, place)
-    inside = ops.logical_and(ops.ge(line, edges[0]), ops.le(line, edges[-1]))
-    ones = ops.ones_like(line) if weight is None else ops.reshape(weight, (-1,))
-    ones = ops.select_where(inside, ones, 0.0)
-    made = ops.zeros((count,), dtype=self.dtype, device=self.device)
-    made = ops.scatter_fold_(made, 0, ops.clamp(place, 0, count - 1), ones, "sum")
-    if density:
-        widths = ops.sub(ops.narrow(edges, 0, 1, count), ops.narrow(edges, 0, 0, count))
-        made = ops.div(made, ops.mul(widths, ops.sum(made)))
-    return ops.named("histogram", (made, edges))
+            "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor "
+            f"should have the same dtype, but got input({_C_NAMES[points.dtype]}), and "
+            f"weight({_C_NAMES.get(weight.dtype, weight.dtype.name)})")
+    if weight.shape != points.shape[:-1]:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the "
+            f"input tensor excluding its innermost dimension, but got input with shape "
+            f"{list(points.shape)} and weight with shape {list(weight.shape)}")
 
 
-def _range(ops: Any, line: Any, wanted: Any) -> tuple[float, float]:
+def _check_edges(points: Any, edges: Any, d: int) -> None:
+    place = f"in the bins tensor for dimension {d}"
+    if edges.dtype is not points.dtype:
+        raise RuntimeError(
+            "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got "
+            f"input with dtype {_C_NAMES[points.dtype]} and bins for dimension {d} with dtype "
+            f"{_C_NAMES.get(edges.dtype, edges.dtype.name)}")
+    if edges.dim() != 1:
+        raise RuntimeError("torch.histogramdd: bins tensor should have one dimension, but got "
+                           f"{edges.dim()} dimensions {place}")
+    if edges.numel() == 0:
+        raise RuntimeError("torch.histogramdd: bins tensor should have at least 1 element, but got "
+                           f"0 elements {place}")
+
+
+def _edges(ops: Any, points: Any, bins: Any, limits: Any) -> list[Any]:
+    """The edges of each dimension: as given, or evenly between the limits."""
+    size = points.shape[-1]
+    if limits is not None and len(limits) != 2 * size:
+        raise RuntimeError(f"torch.histogramdd: for a {size}-dimensional histogram range should "
+                           f"have {2 * size} elements, but got {len(limits)}")
+    made = []
+    for d, one in enumerate(bins):
+        given = ops.is_tensor(one)
+        if given:
+            _check_edges(points, one, d)
+        count = one.numel() - 1 if given else int(one)
+        if count <= 0:
+            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {count} for "
+                               f"dimension {d}")
+        own = None if limits is None else limits[2 * d:2 * d + 2]
+        made.append(ops.clone(one) if given else ops.linspace(
+            *_range(ops, points, own, d), count + 1, dtype=points.dtype, device=points.device))
+    return made
+
+
+def _range(ops: Any, points: Any, wanted: Any, d: int) -> tuple[float, float]:
     if wanted is not None:
         low, high = (float(v) for v in wanted)
-    elif line.numel() == 0:
-        low = high = 0.0
+    elif points.numel() == 0:
+        low, high = 0.0, 1.0
     else:
+        line = ops.select(points, -1, d)
         low, high = ops.amin(line).item(), ops.amax(line).item()
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.histogramdd: dimension {d}'s range [{low:g}, {high:g}] is not "
+                           "finite")
+    if low > high:
+        raise RuntimeError(f"torch.histogramdd: min should not exceed max, but got min {low:g} max "
+                           f"{high:g} for dimension {d}")
     return (low - 0.5, high + 0.5) if low == high else (low, high)
+
+
+def _counted(ops: Any, points: Any, edges: list[Any], weight: Any, density: bool) -> Any:
+    """How much lies in each cell between the edges; the last edges belong to the last cells."""
+    shape = tuple(e.numel() - 1 for e in edges)
+    cells = ops.full_like(ops.select(points, -1, 0), 0, dtype=int64)
+    inside = ops.ones_like(cells, dtype=bool_)
+    for d, (own, count) in enumerate(zip(edges, shape, strict=True)):
+        line = ops.contiguous(ops.select(points, -1, d))
+        place = ops.sub(ops.searchsorted(own, line, right=True), 1)
+        place = ops.select_where(ops.eq(line, own[-1]), count - 1, place)
+        inside = ops.logical_and(inside, ops.logical_and(ops.ge(line, own[0]),
+                                                         ops.le(line, own[-1])))
+        cells = ops.add(ops.mul(cells, count), ops.clamp(place, 0, max(count - 1, 0)))
+    amounts = ops.ones_like(cells, dtype=points.dtype) if weight is None else weight
+    made = ops.zeros((math.prod(shape),), dtype=points.dtype, device=points.device)
+    if made.numel():
+        made = ops.scatter_fold_(made, 0, ops.reshape(cells, (-1,)), ops.reshape(
+            ops.select_where(inside, amounts, 0.0), (-1,)), "sum")
+    made = ops.reshape(made, shape)
+    if density:
+        made = ops.div(made, ops.sum(made))
+        for d, own in enumerate(edges):
+            widths = ops.reshape(ops.diff(own), (-1, *(1,) * (len(edges) - 1 - d)))
+            made = ops.div(made, widths)
+    return made
+
+
+def _bins(ops: Any, bins: Any, size: int) -> Any:
+    """Numbers of bins or tensors of edges, one for each dimension."""
+    if isinstance(bins, int):
+        return (bins,) * size
+    if not isinstance(bins, (tuple, list)):
+        raise TypeError("histogramdd() received an invalid combination of arguments - got (Tensor, "
+                        f"bins={type_name(bins)}); bins must be an int, a tuple of ints or a tuple "
+                        "of Tensors")
+    if bins and ops.is_tensor(bins[0]):
+        for k, one in enumerate(bins):
+            if not ops.is_tensor(one):
+                raise TypeError(f"expected Tensor as element {k} in argument 1, but got "
+                                f"{type_name(one)}")
+    return bins
+
+
+def _histogramdd(ops: Any, input: Any, bins: Any, limits: Any, weight: Any, density: bool) -> Any:
+    points = input.detach()
+    bins = _bins(ops, bins, points.shape[-1] if points.dim() else 0)
+    _check_points(points, bins, weight)
+    edges = _edges(ops, points, bins, limits)
+    return ops.named("histogramdd",
+                     (_counted(ops, points, edges, weight, density), tuple(edges)))
+
+
+def _histogram(ops: Any, self: Any, bins: Any, limits: Any, weight: Any, density: bool) -> Any:
+    points = ops.reshape(self.detach(), (-1, 1))
+    weight = None if weight is None else ops.reshape(weight, (-1,))
+    _check_points(points, (bins,), weight)
+    edges = _edges(ops, points, (bins,), limits)
+    return ops.named("histogram", (_counted(ops, points, edges, weight, density), edges[0]))
 
 
 composite("histogram(Tensor self, any bins=100, *, any? range=None, Tensor? weight=None, "
           "bool density=False) -> (Tensor, Tensor)", _histogram, out=True,
           samples=lambda make: [(make(7), make.tensor([-3.0, 0.0, 1.0, 3.0], make.dtype, (4,)))],
           doc="How many (or how much weight of the) elements lie between neighbouring edges.")
+composite("histogramdd(Tensor input, any bins, any? range=None, Tensor? weight=None, "
+          "bool density=False) -> (Tensor, Tensor[])", _histogramdd, method=False,
+          samples=lambda make: [(make(7, 2), 3), (make(2, 3, 2), (2, 4))],
+          doc="How many (or how much weight of the) points lie in each cell of a grid: points of D "
+              "coordinates, and D numbers of bins or tensors of edges.")

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
-from ..core.dtypes import BOOL, FLOATING, bool_, float32, int64
+from ..core.dtypes import BOOL, FLOATING, bool_, float32, float64, int64, uint64
 from ..core.spec import Spec, spec
 from ..core.views import Strided, movedim, wrap_dim
 from ..loops import ir
@@ -14,7 +15,7 @@ from ..loops.ir import Expr, cast
 from ..loops.scalar import absolute, as_bool, exp, fold, log, where
 from . import unsigned
 from .kinds import (
-    composite, compute_dtype, reduced_dims, reduced_shape, reduction, rows, view,
+    composite, compute_dtype, halved, reduced_dims, reduced_shape, reduction, rows, view,
 )
 
 
@@ -304,3 +305,36 @@ composite("logsumexp(Tensor self, any dim, bool keepdim=False) -> Tensor", _logs
           doc="log(sum(exp(self))) without overflow.")
 
 __all__ = ["BOOL", "along", "spread"]
+
+
+# ---- hashes ----------------------------------------------------------------------------------
+
+def _bits(x: Expr) -> Expr:
+    """A number widened to 64 bits, as they are."""
+    return ir.bitcast(cast(x, float64), int64) if x.dtype.category == FLOATING else cast(x, int64)
+
+
+def _hash(p: Any, self: Any, dim: Any, keepdim: bool, mode: int) -> None:
+    base = self.spec
+    if mode != 0:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    if base.dtype.is_complex:
+        raise p.record.lacks(p.scalar_name(base.dtype))
+    dims = reduced_dims(dim, base.ndim or 1) if base.ndim else ()
+    if 0 in [base.shape[d] for d in dims]:
+        if dim in (None, ()):
+            raise RuntimeError("hash_tensor: Expected reduction dim to be specified for "
+                               "input.numel() == 0. Specify the reduction dim with the 'dim' "
+                               "argument.")
+        empty = next(d for d in dims if base.shape[d] == 0)
+        raise IndexError(f"hash_tensor: Expected reduction dim {empty} to have non-zero size.")
+    out = p.result(spec(uint64, reduced_shape(base.shape, dims, keepdim), None, p.device))
+    wide = p.temporary(base.shape, int64)
+    p.flat(_bits, [self], [wide])
+    halved(p, wide, dims, out, int64, operator.xor, 0)
+
+
+rows("hash_tensor(Tensor self, any? dim=None, *, bool keepdim=False, int mode=0) -> Tensor", _hash,
+     kind="reduce", out=True, takes="bifc", kernel="xor_sum_cpu",
+     samples=lambda make: [(make(3, 4),), (make(2, 3, 4), (0, 2), True), (make(5), 0), (make(),)],
+     doc="The bits of the elements, as 64-bit numbers, xored over dim (all dimensions by default).")

@@ -34,7 +34,7 @@ KERNELS = {
     "minimum": "minimum_cpu", "fill_where": "masked_fill", "neg": "neg_cpu",
     "pow_general": "pow", "square": "pow", "relu": "clamp_min_scalar_cpu", "sign": "sign_cpu",
     "sgn": "sign_cpu", "tril": "tril", "triu": "triu",
-    "count_nonzero": "nonzero_count_cpu",
+    "count_nonzero": "nonzero_count_cpu", "hash_tensor": "xor_sum_cpu",
 }
 
 

@@ -34,7 +34,7 @@ def pad(input: Tensor, pad, mode: str = "constant", value: float | None = None) 
     if isinstance(value, complex):
         raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
     if mode == "constant":
-        return _pad_with_value(input, pairs, 0 if value is None else value)
+        return ops.constant_pad_nd(input, sizes, 0.0 if value is None else float(value))
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in ("reflect", "replicate", "circular"):
@@ -55,35 +55,6 @@ def _formatted(result: Tensor, like: Tensor) -> Tensor:
     """The result in the memory format that another tensor suggests."""
     form = suggested(like._spec)
     return result if form is contiguous_format else result.clone(memory_format=form)
-
-
-def _pad_with_value(input: Tensor, pairs: list, value: float) -> Tensor:
-    shape = list(input.shape)
-    source = input  # what of the input stays, where a size is negative
-    places = []
-    for position, (before, after) in enumerate(pairs):
-        dim = input.dim() - 1 - position
-        kept = shape[dim] + min(before, 0) + min(after, 0)
-        shape[dim] += before + after
-        if shape[dim] < 0 or kept < 0:
-            raise RuntimeError(
-                f"The input size {input.shape[dim]}, plus negative padding {before} and {after} "
-                f"resulted in a negative output size, which is invalid. Check dimension {dim} of "
-                "your input."
-            )
-        if before < 0 or after < 0:
-            source = source.narrow(dim, max(-before, 0), kept)
-        if before > 0 or after > 0:
-            places.append((dim, max(before, 0), kept))
-    if not places:
-        return source.clone()
-    made = ops.full(shape, float(value), dtype=input.dtype, device=input.device)
-    result = _formatted(made, input)
-    inside = result
-    for dim, start, length in places:
-        inside = inside.narrow(dim, start, length)
-    inside.copy_(source)
-    return result
 
 
 def _pad_by_index(input: Tensor, dim: int, before: int, after: int, mode: str) -> Tensor:

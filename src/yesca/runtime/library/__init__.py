@@ -18,7 +18,8 @@ def address(name: str) -> int:
 
 def host_function(name: str) -> Callable[..., Any]:
     """The function of NumPy arrays of this name."""
-    from . import fourier, lapack, polynomials, quantiles
+    from . import fourier, lapack, polynomials, quantiles, symmetric
 
-    module = next(m for m in (lapack, fourier, polynomials, quantiles) if name in vars(m))
+    rooms = (lapack, symmetric, fourier, polynomials, quantiles)
+    module = next(m for m in rooms if name in vars(m))
     return getattr(module, name)  # type: ignore[no-any-return]
