@@ -191,10 +191,12 @@ def _counted(ops: Any, points: Any, edges: list[Any], weight: Any, density: bool
     return made
 
 
-def _bins(ops: Any, bins: Any, size: int) -> Any:
+def _bins(ops: Any, bins: Any, points: Any) -> Any:
     """Numbers of bins or tensors of edges, one for each dimension."""
     if isinstance(bins, int):
-        return (bins,) * size
+        if points.dim() == 0:
+            raise IndexError("Dimension specified as -1 but tensor has no dimensions")
+        return (bins,) * points.shape[-1]
     if not isinstance(bins, (tuple, list)):
         raise TypeError("histogramdd() received an invalid combination of arguments - got (Tensor, "
                         f"bins={type_name(bins)}); bins must be an int, a tuple of ints or a tuple "
@@ -209,7 +211,7 @@ def _bins(ops: Any, bins: Any, size: int) -> Any:
 
 def _histogramdd(ops: Any, input: Any, bins: Any, limits: Any, weight: Any, density: bool) -> Any:
     points = input.detach()
-    bins = _bins(ops, bins, points.shape[-1] if points.dim() else 0)
+    bins = _bins(ops, bins, points)
     _check_points(points, bins, weight)
     edges = _edges(ops, points, bins, limits)
     return ops.named("histogramdd",

@@ -320,7 +320,8 @@ def _hash(p: Any, self: Any, dim: Any, keepdim: bool, mode: int) -> None:
         raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
     if base.dtype.is_complex:
         raise p.record.lacks(p.scalar_name(base.dtype))
-    dims = reduced_dims(dim, base.ndim or 1) if base.ndim else ()
+    dims = reduced_dims(dim, base.ndim or 1)
+    dims = dims if base.ndim else ()  # a number admits 0 and -1
     if 0 in [base.shape[d] for d in dims]:
         if dim in (None, ()):
             raise RuntimeError("hash_tensor: Expected reduction dim to be specified for "
