@@ -10,14 +10,14 @@ from yesca.dispatch.call import OPERATORS
 
 
 #: Operators that PyTorch refuses to differentiate, and a part of nextafter whose slope is declared.
-REFUSED = ("floor_divide", "heaviside", "igamma", "igammac", "stepped",
+REFUSED = ("floor_divide", "heaviside", "histogramdd", "igamma", "igammac", "stepped",
            "underived", "unique", "unique_consecutive")
 
 
 #: Composites whose results are integers or truth values.
 DISCRETE = ("allclose", "argmax", "argmin", "argsort", "argwhere", "bincount", "bucketize",
-            "count_nonzero", "equal", "isclose", "isin", "nonzero", "nonzero_tuple",
-            "searchsorted", "unravel_index")
+            "count_nonzero", "equal", "isclose", "isin", "nonzero", "nonzero_static",
+            "nonzero_tuple", "searchsorted", "unravel_index")
 
 
 def WANTED(one):  # noqa: N802 - read by conftest
