@@ -27,17 +27,17 @@ NAMES: dict[str, str] = {
         "UnionType Use Value ao batch_norm_backward_elemt batch_norm_backward_reduce "
         "batch_norm_elemt batch_norm_gather_stats batch_norm_gather_stats_with_counts "
         "batch_norm_stats batch_norm_update_stats ccol_indices_copy choose_qparams_optimized "
-        "classes col_indices_copy compiled_with_cxx11_abi cond constant_pad_nd contrib conv_tbc "
+        "classes col_indices_copy compiled_with_cxx11_abi cond contrib conv_tbc "
         "cpp crow_indices_copy cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution "
         "cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose "
         "cudnn_grid_sampler cudnn_is_acceptable dequantize detach_copy distributions dsmm eig "
-        "embedding_renorm_ empty_permuted empty_quantized export fake_quantize_per_channel_affine "
+        "embedding_renorm_ empty_quantized export fake_quantize_per_channel_affine "
         "fake_quantize_per_tensor_affine fbgemm_linear_fp16_weight "
         "fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight "
         "fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight "
         "fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix fork frobenius_norm from_file "
         "fused_moving_avg_obs_fake_quant futures fx get_autocast_ipu_dtype get_autocast_xla_dtype "
-        "get_file_path gru gru_cell hash_tensor histogramdd hsmm hspmm hub import_ir_module "
+        "get_file_path gru gru_cell hsmm hspmm hub import_ir_module "
         "import_ir_module_from_buffer indices_copy init_num_threads int_repr "
         "is_autocast_ipu_enabled is_autocast_xla_enabled is_distributed is_vulkan_available "
         "legacy_contiguous_format library lobpcg lstm lstm_cell lstsq matrix_rank "
@@ -46,7 +46,7 @@ NAMES: dict[str, str] = {
         "miopen_ctc_loss miopen_depthwise_convolution miopen_rnn mkldnn_adaptive_avg_pool2d "
         "mkldnn_convolution mkldnn_linear_backward_weights mkldnn_max_pool2d mkldnn_max_pool3d "
         "mkldnn_rnn_layer monitor mtia native_group_norm native_norm nativert nested "
-        "nonzero_static norm_except_dim nuclear_norm numa onnx ops package parse_ir parse_schema "
+        "norm_except_dim nuclear_norm numa onnx ops package parse_ir parse_schema "
         "parse_type_comment per_channel_affine per_channel_affine_float_qparams "
         "per_channel_symmetric per_tensor_affine per_tensor_symmetric "
         "prepare_multiprocessing_environment profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 "
@@ -66,9 +66,9 @@ NAMES: dict[str, str] = {
     ),
     "Tensor": (
         "ccol_indices chalf coalesce col_indices const_data_ptr crow_indices dense_dim dequantize "
-        "dim_order eig grad_dtype hash_tensor index indices int_repr ipu is_coalesced "
+        "dim_order eig grad_dtype index indices int_repr ipu is_coalesced "
         "is_distributed is_ipu is_maia is_mtia is_vulkan is_xla lstsq module_load mtia "
-        "nonzero_static q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale "
+        "q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale "
         "q_zero_point qscheme reinforce resize_as_sparse_ row_indices slice_inverse smm solve "
         "sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm symeig to_dense "
         "to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo "
@@ -144,7 +144,6 @@ NAMES: dict[str, str] = {
         "run_frozen_optimizations save_jit_module_to_flatbuffer set_module strict_fusion "
         "supported_ops unsupported_tensor_ops"
     ),
-    "linalg": "ldl_factor ldl_factor_ex ldl_solve",
     "masked": "MaskedTensor as_masked_tensor is_masked_tensor masked_tensor maskedtensor",
     "mps": "Event compile_shader event load_metallib profiler",
     "multiprocessing": "init_reductions pool queue reductions",
