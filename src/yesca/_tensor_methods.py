@@ -20,6 +20,7 @@ from .core.tensor_base import TensorBase
 from .dispatch import creation, from_data
 from .dispatch.call import OPERATORS, call, call_inplace, number_of
 from .dispatch.functions import record
+from .dispatch.levels import beside
 
 _NUMBERS = (TensorBase, int, float, complex)
 
@@ -189,9 +190,13 @@ def _new_of(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         kwargs["dtype"] = kwargs.get("dtype") or self._spec.dtype
         kwargs["device"] = kwargs.get("device") or self._spec.device
-        return function(*args, **kwargs)
+        return beside(self, function(*args, **kwargs))
 
     return method
+
+
+def _new_full(self: Any, *args: Any, **kwargs: Any) -> Any:
+    return beside(self, creation.new_full(self, *args, **kwargs))
 
 
 def _new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None,
@@ -339,7 +344,7 @@ def install(cls: Any) -> None:
     for name in ("empty", "zeros", "ones"):
         setattr(cls, f"new_{name}", _new_of(getattr(creation, name)))
     cls.new_empty_strided = _new_of(creation.empty_strided)
-    cls.new_full = creation.new_full
+    cls.new_full = _new_full
     cls.new_tensor = _new_tensor
     cls.T = property(_transposed_all)
     cls.mT = property(_last_two)

@@ -93,12 +93,27 @@ def test_derivatives_under_vmap():
     (lambda: grad(lambda x: x.sum(), argnums=3)(Y), "Got argnum=3, but only 1 positional inputs"),
     (lambda: grad(lambda x: x.sum())(torch.ones(2, dtype=torch.int64)), "floating point dtype"),
     (lambda: vjp(lambda x: 3, Y), "to return only tensors"),
+    (lambda: vjp(lambda x: (x, x.argmax()), Y), "must be floating-point or complex Tensors, got"),
     (lambda: jvp(lambda x: x, Y, Y), "Expected primals to be a tuple"),
     (lambda: jvp(lambda x: x, (Y,), (Y, Y)), "to have the same python structure"),
 ])
 def test_refusals(run, message):
     with pytest.raises(RuntimeError, match=message):
         run()
+
+
+@pytest.mark.parametrize(("function", "message"), [
+    (lambda x: x // 2, r"aten::floor_divide that does not support it\.$"),
+    (lambda x: torch.histogram(x, 3).hist, r"aten::histogram that does not support it\.$"),
+    (lambda x: torch.bernoulli(x, 0.5), r"aten::bernoulli that does not support it\.$"),
+    (lambda x: torch.igamma(x, x), "igamma that does not support it because it has not been impl"),
+    (lambda x: torch.special.zeta(x + 1, x), "special_zeta that does not support it because"),
+    (lambda x: torch.unique(x), "_unique2 that does not support it because it has not been implem"),
+    (lambda x: torch.geqrf(x.reshape(1, 3))[0], "geqrf that does not support it because it has"),
+], ids=["floor_divide", "histogram", "bernoulli", "igamma", "zeta", "unique", "geqrf"])
+def test_what_forward_mode_has_no_derivative_of(function, message):
+    with pytest.raises(NotImplementedError, match="Trying to use forward AD with .*" + message):
+        jvp(function, (Y / 4,), (Y,))
 
 
 def test_jacobians_in_chunks():

@@ -156,6 +156,62 @@ def test_refusals(run, error, message):
         run()
 
 
+def test_new_tensors_of_an_example_are_examples():
+    for name in ("new_zeros", "new_empty", "new_ones"):
+        made = vmap(lambda a, n=name: getattr(a, n)(3, dtype=torch.float64).copy_(a[0, :3]))(X)
+        assert made.tolist() == X[:, 0, :3].tolist() and made.dtype is torch.float64
+    assert vmap(lambda a: a.new_full((4,), 2.0).add_(a[0]))(X).tolist() == (X[:, 0] + 2).tolist()
+    inner = vmap(lambda a: vmap(lambda b: a.new_zeros(4).add_(a[0]) + b)(a))
+    assert inner(X).tolist() == (X[:, :1] + X).tolist()
+    with pytest.raises(RuntimeError, match="inplace arithmetic"):
+        vmap(lambda a: torch.zeros(4).add_(a[0]))(X)
+
+
+@pytest.mark.parametrize("view", [
+    lambda a: a.t_(), lambda a: a.unsqueeze_(1), lambda a: a.transpose_(0, 1),
+    lambda a: a.unsqueeze_(0).squeeze_(0)], ids=["t_", "unsqueeze_", "transpose_", "squeeze_"])
+def test_in_place_views(view):
+    made = vmap(lambda a: view(a.clone()).mul_(2))(X)
+    assert made.tolist() == [view(a.clone()).mul_(2).tolist() for a in X]
+
+
+def test_named_results():
+    made = vmap(lambda a: a.sort(1))(X)
+    assert type(made) is torch.return_types.sort and made.values.shape == (2, 3, 4)
+    value, tangent = torch.func.jvp(lambda a: a.max(0), (X,), (X,))
+    assert type(value) is type(tangent) is torch.return_types.max
+    assert tangent.values.tolist() == X[1].tolist()
+
+
+def test_layers_that_look_at_numbers():
+    pad, one_hot = torch.nn.functional.pad, torch.nn.functional.one_hot
+    assert vmap(lambda a: pad(a, (1, 2), value=3.0))(X).tolist() == pad(X, (1, 2),
+                                                                        value=3.0).tolist()
+    classes = torch.tensor([[0, 2], [1, 0]])
+    assert vmap(lambda c: one_hot(c, 3))(classes).tolist() == one_hot(classes, 3).tolist()
+    with pytest.raises(RuntimeError, match="please provide an explicit positive num_classes"):
+        vmap(one_hot)(classes)
+    with pytest.raises(RuntimeError, match="smaller than num_classes"):
+        vmap(lambda c: one_hot(c, 2))(classes)
+    both = torch.stack([torch.eye(3), torch.zeros(3, 3)])
+    with pytest.raises(torch.linalg.LinAlgError, match=r"\(Batch element 1\): The diagonal"):
+        vmap(torch.linalg.inv)(both)
+
+
+def test_masks():
+    with pytest.raises(RuntimeError, match="Attempting to batch over indexing with a boolean mask"):
+        vmap(lambda a: a[a > 0])(X)
+    with pytest.raises(RuntimeError, match="aten::nonzero_numpy. We could not generate"):
+        vmap(lambda a: a.nonzero(as_tuple=True))(X)
+    assert vmap(lambda a: a[torch.tensor([True, False, True])])(X).tolist() == X[:, ::2].tolist()
+
+
+def test_a_batch_of_none():
+    assert vmap(lambda a: torch.linalg.inv(a[:, :3]).sort()[0])(X[:0]).shape == (0, 3, 3)
+    with pytest.raises(RuntimeError, match="aten::histc. The fallback path does not support vmap"):
+        vmap(torch.histc)(X[:0])
+
+
 def test_functions_that_vmap_refuses():
     class Old(torch.autograd.Function):
         @staticmethod

@@ -10,8 +10,8 @@ from yesca.dispatch.call import OPERATORS
 
 
 #: Operators that PyTorch refuses to differentiate, and a part of nextafter whose slope is declared.
-REFUSED = ("floor_divide", "heaviside", "histogramdd", "igamma", "igammac", "stepped",
-           "underived", "unique", "unique_consecutive")
+REFUSED = ("floor_divide", "heaviside", "histogram", "histogramdd", "igamma", "igammac",
+           "stepped", "underived", "unique", "unique_consecutive")
 
 
 #: Composites whose results are integers or truth values.

@@ -125,13 +125,13 @@ def domain_of(one, name):
     return domain
 
 
-def cases(one, package, dtype="float32", layout="contiguous", small=False):
+def cases(one, package, dtype="float32", layout="contiguous", small=False, seed=0):
     """The cases of a record, or None where it has none and none can be guessed.
 
-    small: only those with few elements, for finite differences.
+    small: only those with few elements, for finite differences. seed: another gives other numbers.
     """
     domain = one.domain if not isinstance(one.domain, dict) else (-2.0, 2.0)
-    make = Maker(package, dtype, layout, domain, seed=sum(map(ord, one.name)))
+    make = Maker(package, dtype, layout, domain, seed=sum(map(ord, one.name)) + seed)
     samples = one.samples or operator_samples.SAMPLES.get(one.name)
     if samples is not None:
         return [tuple(case) for case in samples(make)]

@@ -97,14 +97,15 @@ DRAWS = frozenset({"random_chances", "random_fill", "random_new"})
 SINGLE = ("elementwise", "view", "creation", "multi")
 
 
-def own(one, dtype="float32"):
+def own(one, dtype="float32", small=False, seed=0):
     """The cases of a record that has some, else None."""
     samples = CASES.get(one.name) or linalg_samples.CASES.get(one.name)
     if samples is None:
-        return operator_cases.cases(one, yesca, dtype) if operator_cases.generated(one) else None
+        return operator_cases.cases(one, yesca, dtype, small=small, seed=seed) \
+            if operator_cases.generated(one) else None
     if dtype not in operator_cases.FLOATS:
         return []
-    make = operator_cases.Maker(yesca, dtype, seed=sum(map(ord, one.name)))
+    make = operator_cases.Maker(yesca, dtype, seed=sum(map(ord, one.name)) + seed)
     return [tuple(case) for case in samples(make)]
 
 

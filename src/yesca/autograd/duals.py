@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from ..base.errors import in_forward_mode
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS, call, call_inplace, run
 from ..dispatch.levels import Level, off_tape
@@ -149,8 +150,9 @@ class DualLevel(Level):
             chosen = [k for k, r in enumerate(results) if r.requires_grad]
             if not chosen:
                 return None
-            found = forward_product(tuple([results[k] for k in chosen]), tuple(own.values()),
-                                    tuple([given[k] for k in own]), keep)
+            with in_forward_mode():
+                found = forward_product(tuple([results[k] for k in chosen]), tuple(own.values()),
+                                        tuple([given[k] for k in own]), keep)
         finally:
             set_grad(before)
         tangents: list[Any] = [None] * len(results)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
 from .naming import public_module
@@ -33,6 +34,40 @@ def type_name(value: object) -> str:
     if place in ("torch", "yesca") and kind.__name__ == "dtype":
         return f"torch.{kind.__name__}"
     return kind.__name__
+
+
+_FORWARD = "forward"  # what an error says where forward mode meets it
+_MISSING = (" because it has not been implemented yet.\nPlease file an issue to PyTorch at "
+            "https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we "
+            "can prioritize its implementation or submit a PR adding the implementation to "
+            "derivatives.yaml")
+
+
+def underived(name: str) -> RuntimeError:
+    """The error for an operator that PyTorch has no derivatives of."""
+    error = RuntimeError(f"derivative for aten::{name} is not implemented")
+    error.__dict__[_FORWARD] = f"aten::{name} that does not support it."
+    return error
+
+
+def missing_derivative(name: str, operator: str = "") -> NotImplementedError:
+    """The error for a derivative that PyTorch lists as missing; `operator`: whose it is, where
+    `name` tells more or less."""
+    error = NotImplementedError(f"the derivative for '{name}' is not implemented.")
+    error.__dict__[_FORWARD] = f"{operator or name} that does not support it{_MISSING}"
+    return error
+
+
+@contextmanager
+def in_forward_mode() -> Iterator[None]:
+    """Errors of formulas that do not exist, as forward mode puts them."""
+    try:
+        yield
+    except RuntimeError as error:
+        found = error.__dict__.get(_FORWARD)
+        if found is None:
+            raise
+        raise NotImplementedError(f"Trying to use forward AD with {found}") from None
 
 
 def too_big(value: int) -> OverflowError:

@@ -76,6 +76,11 @@ class TensorBase:
         "_grad", "_extra",
     )
 
+    def _all_examples(self) -> Any:
+        """What stands behind one example of a batch (`func/_batched.py`), else the tensor itself:
+        for checks that look at numbers of all."""
+        return self
+
 
 def address_of(tensor: Any) -> int:
     """Where a tensor's first element lies.

@@ -6,6 +6,7 @@ tensor's methods (those in place come from `random_fills.py`, dropout and the li
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from ..base.errors import type_name
@@ -27,7 +28,7 @@ from .call import OPERATORS
 from .creation import (
     check_out, empty, empty_like, full_like, into, make, newborn, refuse_tape, sizes_of,
 )  # fmt: skip
-from .levels import fresh
+from .levels import fresh, random_call
 from .parametric import on_tape
 from .state import STATE, set_grad
 
@@ -155,6 +156,7 @@ def randint(*args: Any, low: Any = None, high: Any = None, size: Any = None,
     return _finished(fills.random_(made, low, high, generator=generator), requires_grad, out)
 
 
+@random_call
 def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | None = None,
              layout: Any = None, device: Any = None, requires_grad: bool = False,
              pin_memory: bool = False) -> Any:
@@ -269,6 +271,12 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
             return _planned(made, source, "normal", center, fills.checked_width(made, width),
                             requires_grad)
         return _finished(fills.normal_(made, mean, std, generator=generator), requires_grad, out)
+    return _normal_around(mean, std, generator, out)
+
+
+@random_call
+def _normal_around(mean: Any, std: Any, generator: Any, out: Any) -> Any:
+    """One number for each mean and deviation."""
     _check_deviation(std)
     specs = [p._spec for p in (mean, std) if isinstance(p, TensorBase)]
     shape = broadcast_shapes(*(s.shape for s in specs))
@@ -308,6 +316,7 @@ def _scaled(made: Any, mean: Any, std: Any, generator: Any) -> Any:
     return on_tape("normal", made, mean, std)
 
 
+@random_call
 def bernoulli(input: Any, p: float | None = None, *, generator: Any = None,
               out: Any = None) -> Any:
     """Ones with the chances that `input` holds (or all with the chance p), else zeros."""
@@ -348,18 +357,24 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *,
     >>> torch.multinomial(torch.tensor([0.0, 1.0, 0.0]), 3, replacement=True)
     tensor([1, 1, 1])
     """
+    _check_multinomial(input._spec, num_samples, replacement, out)
+    chosen = _categories(input, num_samples, replacement, generator)
+    if out is not None:
+        return _resized("multinomial", out, tuple(chosen._spec.shape), input).copy_(chosen)
+    return chosen
+
+
+@random_call
+def _categories(input: Any, samples: int, replacement: bool, generator: Any) -> Any:
+    """Categories for any number of rows of weights."""
     source = fills.generator_of("multinomial", generator)
     weights = input.detach().resolve_neg()
     made = weights._spec
-    _check_multinomial(made, num_samples, replacement, out)
-    rows = made.shape[0] if made.ndim == 2 else 1
-    chosen = empty((*made.shape[:-1], num_samples), dtype=int64, device=made.device)
+    chosen = empty((*made.shape[:-1], samples), dtype=int64, device=made.device)
     if chosen._spec.numel and made.device is not META:
-        several = replacement and num_samples > 1
+        several = replacement and samples > 1
         sample = _with_replacement if several else _without_replacement
-        sample(source, chosen, weights, rows)
-    if out is not None:
-        return _resized("multinomial", out, tuple(chosen._spec.shape), input).copy_(chosen)
+        sample(source, chosen, weights, prod(made.shape[:-1]))
     return chosen
 
 

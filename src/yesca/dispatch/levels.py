@@ -59,6 +59,15 @@ class Level:
         """Fill a tensor with random numbers."""
         return function(tensor, *args, **kwargs)
 
+    def draw(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+             ) -> Any:
+        """Draw new tensors, with parameters that may be tensors."""
+        return function(*args, **kwargs)
+
+    def beside(self, tensor: Any, made: Any) -> Any:
+        """A new tensor that a program wants for one that it has: a batch as this one is."""
+        return made
+
 
 def random_fill(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates what fills a tensor with random numbers in place: levels come first."""
@@ -78,6 +87,29 @@ def random_fill(function: Callable[..., Any]) -> Callable[..., Any]:
             push_level(level)
 
     return wrapped
+
+
+def random_call(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorates what draws new tensors with parameters that may be tensors: batches come first."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        if not STATE.levels or not STATE.levels[-1].is_batch:
+            return function(*args, **kwargs)
+        level = STATE.levels.pop()
+        try:
+            return level.draw(wrapped, args, kwargs)
+        finally:
+            push_level(level)
+
+    return wrapped
+
+
+def beside(tensor: Any, made: Any) -> Any:
+    """A new tensor that goes with another: one example, where the other is one."""
+    for level in STATE.levels:
+        made = level.beside(tensor, made)
+    return made
 
 
 def off_tape(tensor: Any) -> Any:
@@ -105,4 +137,4 @@ def fresh(tensor: Any) -> Any:
     return whole
 
 
-__all__ = ["Level", "fresh", "off_tape", "random_fill"]
+__all__ = ["Level", "beside", "fresh", "off_tape", "random_call", "random_fill"]

@@ -15,7 +15,7 @@ from ..runtime import draws
 from . import random_fills as fills
 from .call import OPERATORS
 from .creation import empty, empty_like, full, make
-from .levels import fresh
+from .levels import fresh, random_call
 
 FUNCTIONS: dict[str, Any] = {}
 
@@ -158,11 +158,13 @@ def _rounded(number: float, dtype: DType) -> float:
     return number if dtype is float64 else float(full((), number, dtype=float32).item())
 
 
+@random_call
 def _rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3,
            training: bool = False, generator: Any = None) -> Any:
     return _leaky(input, lower, upper, training, False, generator)
 
 
+@random_call
 def _rrelu_(input: Any, lower: float = 1 / 8, upper: float = 1 / 3,
             training: bool = False, generator: Any = None) -> Any:
     return _leaky(input, lower, upper, training, True, generator)

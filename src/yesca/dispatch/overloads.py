@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ..base.naming import public_module
@@ -32,6 +33,11 @@ class NamedResult(tuple):  # type: ignore[type-arg]
         inside = ",\n".join(f"{name}={value!r}" for name, value in
                             zip(self._fields, self, strict=True))
         return f"torch.return_types.{type(self).__name__}(\n{inside})"
+
+    @classmethod
+    def _make(cls, values: Iterable[Any]) -> NamedResult:
+        """As named tuples have it: containers of tensors are rebuilt by it."""
+        return cls(values)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_rebuild, (type(self).__name__, tuple(self)))

@@ -17,12 +17,12 @@ from ..runtime import draws
 from . import random_fills as fills
 from .call import OPERATORS
 from .creation import empty
-from .state import STATE
+from .levels import random_call
 
 
 def on_tape(name: str, drawn: Any, *parameters: Any) -> Any:
     """What was drawn, as a result of its parameters where one of them wants a gradient."""
-    if not STATE.grad or not any(p._requires_grad for p in parameters):
+    if not OPERATORS.has_derivative(*parameters):
         return drawn
     dtype = drawn._spec.dtype
     same = [p if p._spec.dtype is dtype else OPERATORS.to_dtype(p, dtype) for p in parameters]
@@ -59,6 +59,7 @@ def _numbers(draw: Any, source: Any, shape: Any, device: Any, *parameters: Any,
                       *options)
 
 
+@random_call
 def poisson(input: Any, generator: Any = None) -> Any:
     """Poisson distributed counts with the rates that `input` holds, in its dtype.
 
@@ -76,6 +77,7 @@ def poisson(input: Any, generator: Any = None) -> Any:
     return on_tape("poisson", drawn.to(made.dtype), input)
 
 
+@random_call
 def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
     """How many of `count` trials succeed with the chances `prob`: tensors that broadcast.
 
@@ -99,6 +101,7 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
     return on_tape("binomial", drawn.to(trials.dtype), count, prob)
 
 
+@random_call
 def _standard_gamma(self: Any, generator: Any = None) -> Any:
     """Gamma distributed numbers of scale 1 with the shapes that a tensor holds."""
     made = _checked("_standard_gamma", "input", 1, self)
@@ -110,6 +113,7 @@ def _standard_gamma(self: Any, generator: Any = None) -> Any:
     return on_tape("gamma", OPERATORS.clamp_min(drawn.to(made.dtype), least), self)
 
 
+@random_call
 def _sample_dirichlet(self: Any, generator: Any = None) -> Any:
     """Numbers of the Dirichlet distributions with concentrations (..., n): rows of sum 1."""
     made = _checked("_sample_dirichlet", "input", 1, self)

@@ -11,6 +11,7 @@ from typing import Any
 
 from .._tensor import Tensor
 from ..core.spec import Spec, spec
+from ..dispatch import inplace
 from ..dispatch.protocol import disabled
 from ..dispatch.state import STATE
 
@@ -24,6 +25,7 @@ class _NoStorage:
 
 
 _NO_STORAGE: Any = _NoStorage()
+_UNREADABLE = "unreadable"  # marks errors of code that wants the numbers of one example
 _ITEM = ("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over "
          "calling .item() on a Tensor, please try to rewrite what you're doing with other "
          "operations. If error is occurring somewhere inside PyTorch internals, please file a bug "
@@ -31,6 +33,18 @@ _ITEM = ("vmap: It looks like you're calling .item() on a Tensor. We don't suppo
 _CONTROL = ("vmap: It looks like you're attempting to use a Tensor in some data-dependent control "
             "flow. We don't support that yet, please file an issue at "
             "https://github.com/pytorch/pytorch/issues .")
+
+
+def unreadable(message: str) -> RuntimeError:
+    """The error for code that wants to know the numbers of one example."""
+    error = RuntimeError(message)
+    error.__dict__[_UNREADABLE] = True
+    return error
+
+
+def is_unreadable(error: BaseException) -> bool:
+    """Whether an error says that code wanted to know the numbers of one example."""
+    return _UNREADABLE in error.__dict__
 
 
 class BatchedTensor(Tensor):
@@ -85,20 +99,29 @@ class BatchedTensor(Tensor):
     def data(self) -> Tensor:
         return batched(self._level, self._value.data)
 
+    def _become(self, made: Any) -> Tensor:
+        """An in-place view: the example is from now on what `made`, a view of it, is."""
+        self._value, self._spec = made._value, made._spec
+        inplace.bump(self)
+        return refreshed(self)
+
+    def _all_examples(self) -> Any:
+        return self._value._all_examples()
+
     def untyped_storage(self) -> Any:
         return self._value.untyped_storage()
 
     def item(self) -> Any:
-        raise RuntimeError(_ITEM)
+        raise unreadable(_ITEM)
 
     def tolist(self) -> Any:
-        raise RuntimeError(_ITEM.replace(".item()", ".tolist()"))
+        raise unreadable(_ITEM.replace(".item()", ".tolist()"))
 
     def numpy(self, *, force: bool = False) -> Any:
-        raise RuntimeError(_ITEM.replace(".item()", ".numpy()"))
+        raise unreadable(_ITEM.replace(".item()", ".numpy()"))
 
     def __bool__(self) -> bool:
-        raise RuntimeError(_CONTROL)
+        raise unreadable(_CONTROL)
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         return (f"BatchedTensor(lvl={self._level.number}, bdim=0, value=\n"

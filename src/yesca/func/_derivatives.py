@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .._tensor import Tensor
+from ..base.errors import in_forward_mode
 from ..autograd import calls, products
 from ..autograd.duals import along
 from ..autograd.inplace import gradient_edge
@@ -251,6 +252,10 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         output, aux = _with_aux(func(*tracked), has_aux, "vjp(f, *primals)")
         outputs, structure = _tensors_only(
             output, "vjp(f, *primals): Expected f(*primals) to return only tensors")
+        for one in outputs:
+            if not (one.dtype.is_floating_point or one.dtype.is_complex):
+                raise RuntimeError("vjp(f, ...): All outputs of f must be floating-point or "
+                                   f"complex Tensors, got Tensor with dtype {one.dtype}")
         keep = _depth.value > 1 or _foreign(outputs, inputs)
 
     def vjp_fn(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None
@@ -379,9 +384,9 @@ def _push(outputs: list[Any], inputs: list[Any], vectors: list[Any], create: boo
     roots = [_everywhere(o) for o in outputs]
     levels = [fully_lowered(r)[1] for r in roots]
     given = _values([_everywhere(v) for v in vectors])
-    with _below_levels():
+    with _below_levels(), in_forward_mode():
         found = products.forward_product(tuple(_values(roots)), tuple(_values(inputs)),
-                                           tuple(given), create)
+                                         tuple(given), create)
     return [raised(f, own) for f, own in zip(found, levels, strict=True)]
 
 

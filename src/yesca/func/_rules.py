@@ -7,7 +7,7 @@ computed one example after the other (`by_example`), which is always right.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._tensor import Tensor
@@ -17,6 +17,7 @@ from ..dispatch.call import OPERATORS as ops
 from ..dispatch.call import call, call_inplace
 from ..operators import families
 from ..operators.record import Record
+from ..profiler import names
 from ._batched import lowered
 
 Values = tuple[Any, ...]
@@ -52,9 +53,13 @@ def write(level: Any, record: Record, values: Values) -> None:
     if record.kind == "elementwise" or record.name in ("copy", "fill"):
         call_inplace(record, _aligned(level, values, values[0].dim()))
         return
+    write_by_example(level, record, values)
+
+
+def write_by_example(level: Any, record: Record, values: Values) -> None:
+    """An in-place call for each example by itself."""
     for k in range(level.size):
-        row = _example(level, values, k)
-        call_inplace(record, row)
+        call_inplace(record, _example(level, values, k))
 
 
 # ---- one example after the other -------------------------------------------------------------
@@ -71,11 +76,39 @@ def _example(level: Any, values: Values, k: int) -> Values:
 def by_example(level: Any, record: Record, values: Values) -> Any:
     """Each example by itself; the results are stacked."""
     if level.size == 0:
-        raise RuntimeError(f"vmap: {record.name} has no batching rule for a batch of no examples")
+        return _without_examples(level, record, values)
     rows = [call(record, _example(level, values, k)) for k in range(level.size)]
+    return _stacked(rows)
+
+
+def _stacked(rows: Sequence[Any]) -> Any:
+    """Results of all examples as one, whatever holds them."""
     if isinstance(rows[0], (tuple, list)):
-        return tuple([ops.stack(list(column)) for column in zip(*rows, strict=True)])
-    return ops.stack(rows)
+        return type(rows[0])([_stacked(column) for column in zip(*rows, strict=True)])
+    return ops.stack(list(rows))
+
+
+def _without_examples(level: Any, record: Record, values: Values) -> Any:
+    """What a batch of no examples gives: a call without values tells the shapes."""
+    def one(value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            return type(value)([one(v) for v in value]) if type(value) in (tuple, list) else value
+        return ops.empty(tuple(value.shape), dtype=value.dtype, device="meta") \
+            if _is_tensor(value) else value
+
+    try:
+        made = call(record, tuple([one(v) for v in values]))
+    except (RuntimeError, NotImplementedError):
+        raise RuntimeError(f"Batching rule not implemented for {names.of(record, False)}. The "
+                           "fallback path does not support vmap over dims of size 0.") from None
+    return _emptied(made)
+
+
+def _emptied(made: Any) -> Any:
+    """No examples of a result."""
+    if isinstance(made, (tuple, list)):
+        return type(made)([_emptied(m) for m in made])
+    return ops.zeros((0, *made.shape), dtype=made.dtype)
 
 
 # ---- elementwise -----------------------------------------------------------------------------
@@ -117,8 +150,15 @@ def elementwise(level: Any, record: Record, values: Values) -> Any:
     return call(record, _aligned(level, values, ndim))
 
 
-of("select_where", "fill_where", "nan_to_num", "clone", "to_dtype", "as_element", "zero")(
-    elementwise)
+of("select_where", "nan_to_num", "clone", "to_dtype", "as_element", "zero")(elementwise)
+
+
+@of("fill_where")
+def _fill_where(level: Any, record: Record, values: Values) -> Any:
+    target, mask, value = values
+    if level.owns(value):
+        return level.inside(lambda: ops.where(mask, value, target))._value
+    return elementwise(level, record, values)
 
 
 @of("fill")
@@ -213,7 +253,7 @@ def _prod(level: Any, record: Record, values: Values) -> Any:
         return along(level, record, values)
     if keepdim:
         return by_example(level, record, values)
-    return ops.prod(ops.reshape(x._value, (level.size, -1)), 1, dtype=dtype)
+    return ops.prod(ops.reshape(x._value, (level.size, x.numel())), 1, dtype=dtype)
 
 
 # ---- views -----------------------------------------------------------------------------------
@@ -226,9 +266,32 @@ def _view(level: Any, record: Record, values: Values) -> Any:
     return ops.view(x._value, (level.size, *infer_shape(size, x.numel())))
 
 
-@of("alias")
-def _alias(level: Any, record: Record, values: Values) -> Any:
-    return call(record, (values[0]._value,))
+#: Of one tensor's elements or last dimensions: how many of these they want.
+_LAST = {
+    **dict.fromkeys("alias conj_view _neg_view view_as_real real_part imag_part".split(), 0),
+    "view_as_complex": 1,
+    **dict.fromkeys("""
+        tril triu geqrf_parts linalg_cholesky_parts linalg_cofactors linalg_det linalg_eig_parts
+        linalg_eigh_parts linalg_eigh_values linalg_eigvals linalg_inv_parts linalg_lu_packed
+        linalg_slogdet_parts linalg_svd_parts linalg_svd_values matrix_exp_parts
+        """.split(), 2),
+}
+
+
+@of(*_LAST)
+def _last(level: Any, record: Record, values: Values) -> Any:
+    x, *rest = values
+    if x.dim() < _LAST[record.name]:
+        return by_example(level, record, values)  # which refuses it
+    return call(record, (x._value, *rest))
+
+
+@of("spread")
+def _spread(level: Any, record: Record, values: Values) -> Any:
+    x, shape, dim, keepdim = values
+    if not shape:
+        return ops.alias(x._value)
+    return call(record, (x._value, (level.size, *shape), _shifted(dim, len(shape)), keepdim))
 
 
 @of("transpose")

@@ -15,7 +15,10 @@ from ..dispatch.state import STATE, pop_level, push_level
 from ..operators.record import Record
 from ..utils._pytree import broadcast_to, tree_flatten, tree_unflatten
 from . import _rules
-from ._batched import batched, lowered, refreshed
+from ._batched import (
+    batched, fully_lowered, is_unreadable, lowered, refreshed,
+)
+from ._refusals import refuse
 
 
 class VmapLevel(Level):
@@ -30,23 +33,32 @@ class VmapLevel(Level):
 
     def call(self, record: Record, values: tuple[Any, ...], target: Any) -> Any:
         """Run a record on examples; the level itself is off the stack."""
+        owned = any(self.owns(v) for value in values
+                    for v in (value if isinstance(value, (tuple, list)) else (value,)))
+        if owned:
+            refuse(self, record, values, target)
         if record.composite is not None:
-            return self.inside(lambda: calls.run(record, values, target))
-        if not any(self.owns(v) for value in values
-                   for v in (value if isinstance(value, (tuple, list)) else (value,))):
+            return self.composed(record, values, target, owned)
+        if not owned:
             return call(record, values) if target is None else call_inplace(record, values)
         if target is None:
             return self.wrap(_rules.rule(record)(self, record, values))
-        if not self.owns(target):
-            raise RuntimeError(
-                "vmap: inplace arithmetic(self, *extra_args) is not possible because there "
-                "exists a Tensor `other` in extra_args that has more elements than `self`. This "
-                "happened due to `other` being vmapped over but `self` not being vmapped over in "
-                "a vmap. Please try to use out-of-place operators instead of inplace arithmetic. "
-                "If said operator is being called inside the PyTorch framework, please file a bug "
-                "report instead.")
         _rules.write(self, record, values)
         return refreshed(target)
+
+    def composed(self, record: Record, values: tuple[Any, ...], target: Any, owned: bool) -> Any:
+        """A composite by its parts, or, where it asks for numbers, example by example."""
+        try:
+            return self.inside(lambda: calls.run(record, values, target))
+        except RuntimeError as error:
+            if record.name.endswith("_") or not is_unreadable(error):
+                raise
+        if not owned:
+            return call(record, values) if target is None else call_inplace(record, values)
+        if target is not None:
+            _rules.write_by_example(self, record, values)
+            return refreshed(target)
+        return self.wrap(_rules.by_example(self, record, values))
 
     def owns(self, value: Any) -> bool:
         """Whether a value is batched at this level."""
@@ -63,7 +75,7 @@ class VmapLevel(Level):
     def wrap(self, made: Any) -> Any:
         """Results with the batch in front, as examples."""
         if isinstance(made, (tuple, list)):
-            return tuple([self.wrap(m) for m in made])
+            return type(made)([self.wrap(m) for m in made])
         return batched(self, made) if isinstance(made, Tensor) else made
 
     def lift(self, value: Any) -> Any:
@@ -84,12 +96,53 @@ class VmapLevel(Level):
              kwargs: dict[str, Any]) -> Any:
         """Fill the batch, or all its examples alike."""
         if not self.owns(tensor):
+            if self.draws_apart:
+                raise RuntimeError(
+                    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. "
+                    "This will appear like same randomness. If this is necessary for your usage, "
+                    "please file an issue with functorch.")
             return function(tensor, *args, **kwargs)
         if self.draws_apart:
-            function(tensor._value, *args, **kwargs)
+            function(tensor._value, *[self.spread(a, tensor.dim()) for a in args],
+                     **{k: self.spread(v, tensor.dim()) for k, v in kwargs.items()})
             return tensor
+        self.draws_alike(args, kwargs)
         made = function(OPERATORS.empty(tensor.shape, dtype=tensor.dtype), *args, **kwargs)
         return self.inside(lambda: tensor.copy_(made))
+
+    def draw(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+             ) -> Any:
+        """Draw for the whole batch of parameters, or for each example, or once for all."""
+        self.drawing()
+        if not self.draws_apart:
+            self.draws_alike(args, kwargs)
+            return function(*args, **kwargs)
+        given = (*args, *kwargs.values())
+        ndim = max([v.dim() for v in given if isinstance(v, Tensor)], default=None)
+        if ndim is None:
+            return self.wrap(OPERATORS.stack([function(*args, **kwargs)
+                                              for _ in range(self.size)]))
+        return self.wrap(function(*[self.spread(a, ndim) for a in args],
+                                  **{k: self.spread(v, ndim) for k, v in kwargs.items()}))
+
+    def draws_alike(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Refuse parameters that are batched where all examples get the same numbers."""
+        if any(self.owns(v) for v in (*args, *kwargs.values())):
+            raise RuntimeError("Vmap does not currently support same randomness with a batched "
+                               "tensor input. Please file an issue with functorch")
+
+    def spread(self, value: Any, ndim: int) -> Any:
+        """A tensor's value with the batch in front, and ones behind it up to `ndim` dimensions."""
+        if not isinstance(value, Tensor):
+            return value
+        whole = self.lift(value)
+        return OPERATORS.reshape(whole, (self.size, *(1,) * (ndim - value.dim()), *value.shape))
+
+    def beside(self, tensor: Any, made: Any) -> Any:
+        """A new tensor with a batch of its own, where the tensor it goes with has one."""
+        if self not in fully_lowered(tensor)[1]:
+            return made
+        return batched(self, OPERATORS.clone(self.lift(made)))
 
     def custom_function(self, function: Any, args: tuple[Any, ...]) -> tuple[bool, Any]:
         """A `Function` inside vmap: by its own rule, or by its parts."""

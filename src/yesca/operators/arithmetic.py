@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.errors import underived
 from ..core.dtypes import BOOL, FLOATING, SCALAR_NAMES, DType, bool_, int64
 from ..loops.complexes import Complex
 from ..loops.ir import Expr, const
@@ -155,7 +156,7 @@ div = elementwise(
 def no_derivative(name: str) -> Any:
     """The formula of an operator that PyTorch refuses to differentiate, when it is asked to."""
     def formula(grad: Expr) -> Expr:
-        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+        raise underived(name)
     return formula
 
 

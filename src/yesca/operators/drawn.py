@@ -89,18 +89,12 @@ def _dirichlet_grad(ops: Any, x: Any, alpha: Any, total: Any) -> Any:
     return _as_drawn(ops, "beta_slope", made, x, (x, alpha, total))
 
 
-def _refused(name: str) -> Any:
-    def formula(grad: Any) -> Any:
-        raise RuntimeError(f"derivative for aten::{name} is not implemented")
-    return formula
-
-
 rows("drawn_gamma_slope(Tensor made, Tensor self, Tensor output) -> Tensor", _keep, kind="copy",
      method=False, node_name="NotImplemented",
-     backward=dict.fromkeys(("self", "output"), _refused("_standard_gamma_grad")))
+     backward=dict.fromkeys(("self", "output"), no_derivative("_standard_gamma_grad")))
 rows("drawn_beta_slope(Tensor made, Tensor x, Tensor alpha, Tensor total) -> Tensor", _keep,
      kind="copy", method=False, node_name="NotImplemented",
-     backward=dict.fromkeys(("x", "alpha", "total"), _refused("_dirichlet_grad")))
+     backward=dict.fromkeys(("x", "alpha", "total"), no_derivative("_dirichlet_grad")))
 composite("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", _gamma_grad, method=False,
           doc="How gamma numbers move with the shapes that they were drawn with.")
 composite("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", _dirichlet_grad,

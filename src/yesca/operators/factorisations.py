@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.errors import missing_derivative
 from ..core.dtypes import complex64, complex128, float32, float64, int32, promote
 from ..core.memory_formats import columns_first
 from ..core.spec import spec
@@ -120,7 +121,12 @@ def _geqrf(p: Any, self: Any) -> None:
     p.host("geqrf", [self, *results(p, self, (m, n), (min(m, n),))])
 
 
-library("geqrf_parts(Tensor self) -> (Tensor, Tensor)", _geqrf)
+def _geqrf_back(grads: Any) -> Any:
+    raise missing_derivative("geqrf")
+
+
+library("geqrf_parts(Tensor self) -> (Tensor, Tensor)", _geqrf, backward={"self": _geqrf_back},
+        node_name="GeqrfBackward0")
 composite("geqrf(Tensor self) -> (Tensor, Tensor)",
           lambda ops, self: ops.named("geqrf", ops.geqrf_parts(self)), out=True,
           autocast="float32", doc="R, and the reflectors that make Q.")

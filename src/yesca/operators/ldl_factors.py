@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.errors import underived
 from ..core.dtypes import INTEGRAL, SCALAR_NAMES, int32
 from ..core.spec import spec
 from ..core.views import broadcast_shapes
@@ -17,7 +18,7 @@ from .matrices import check_floating, check_kernel, check_square, raise_where
 
 def _refused(name: str) -> Any:
     def formula(grads: Any) -> Any:
-        raise RuntimeError(f"derivative for aten::{name} is not implemented")
+        raise underived(name)
     return formula
 
 

@@ -85,6 +85,7 @@ class Seen:
 
 def raise_where(info: Any, message: Any) -> None:
     """LinAlgError for the first matrix whose info is not 0: `message(number)` says why."""
+    info = info._all_examples()
     if not info.numel() or info.device.type == "meta":
         return
     flat = info.reshape(-1).tolist()

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.errors import missing_derivative
 from ..core.dtypes import FLOATING, bfloat16, default_for, float32, float64, promote
 from ..core.memory_formats import pointwise
 from ..core.spec import spec
@@ -67,9 +68,9 @@ for _kind in (*_KINDS, *_OTHERS):
              doc="The polynomial of degree n at x" + (" * 2 - 1." if _shifted else "."))
 
 
-def _not_implemented(name: str) -> Any:
+def _not_implemented(name: str, operator: str) -> Any:
     def back(grad: Any) -> Any:
-        raise NotImplementedError(f"the derivative for '{name}: input' is not implemented.")
+        raise missing_derivative(name, operator)
     return back
 
 
@@ -80,7 +81,7 @@ def _zeta_back(ops: Any, grad: Any, self: Any, other: Any, other_spec: Any) -> A
 
 rows("special_zeta(Tensor self, Tensor other) -> Tensor", _two("special_zeta", "zeta"),
      kind="library", method=False, out=True, node_name="SpecialZetaBackward0",
-     backward={"self": _not_implemented("special_zeta"), "other": _zeta_back},
+     backward={"self": _not_implemented("zeta", "special_zeta"), "other": _zeta_back},
      doc="Hurwitz's zeta function: the sum of (other + k) ** -self over k >= 0.")
 
 
@@ -120,7 +121,7 @@ for _gamma_name, _other, _upper in (("igamma", "special_gammainc", False),
                                     ("igammac", "special_gammaincc", True)):
     rows(f"{_gamma_name}_parts(Tensor self, Tensor other, Tensor lead) -> Tensor", _gamma(_upper),
          kind="library", method=False, node_name=f"{_gamma_name.capitalize()}Backward0",
-         backward={"self": _not_implemented(_gamma_name),
+         backward={"self": _not_implemented(f"{_gamma_name}: input", _gamma_name),
                    "other": _gamma_back(-1.0 if _upper else 1.0)})
     composite(f"{_gamma_name}(Tensor self, Tensor other) -> Tensor", _gamma_public(_gamma_name),
               out=True, inplace=True, aliases=(_other,),

@@ -223,7 +223,11 @@ def _histogram(ops: Any, self: Any, bins: Any, limits: Any, weight: Any, density
     weight = None if weight is None else ops.reshape(weight, (-1,))
     _check_points(points, (bins,), weight)
     edges = _edges(ops, points, (bins,), limits)
-    return ops.named("histogram", (_counted(ops, points, edges, weight, density), edges[0]))
+    made = _counted(ops, points, edges, weight, density)
+    for tensor in (self, weight):
+        if tensor is not None and ops.has_derivative(tensor):
+            made = ops.underived(made, tensor, "histogram")
+    return ops.named("histogram", (made, edges[0]))
 
 
 composite("histogram(Tensor self, any bins=100, *, any? range=None, Tensor? weight=None, "

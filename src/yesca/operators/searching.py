@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.errors import missing_derivative, underived
 from ..core import views as algebra
 from ..core.dtypes import (
     BOOL, COMPLEX, FLOATING, INTEGRAL, SCALAR_NAMES, bool_, complex128, float64, int32, int64,
@@ -226,19 +227,23 @@ def _unique_public(consecutive: bool) -> Any:
         inverse, counts, dim = rest[-3:]
         values, *more = _unique(ops, self.detach(), inverse, counts, dim, consecutive)
         name = "unique_consecutive" if consecutive else "_unique2" if dim is None else "unique_dim"
-        return _answer(ops.underived(self, values, name), *more, inverse, counts)
+        if ops.has_derivative(self):
+            values = ops.underived(values, self, name)
+        return _answer(values, *more, inverse, counts)
     return body
 
 
 def _no_derivative(name: str) -> Any:
-    raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+    raise underived(name) if name not in _NODES else missing_derivative(name)
 
 
+#: PyTorch's node, where it has one; others have none and no derivative.
 _NODES = {"_unique2": "Unique2Backward0", "unique_dim": "UniqueDimBackward0",
           "unique_consecutive": "UniqueConsecutiveBackward0"}
-composite("underived(Tensor self, Tensor values, str name) -> Tensor",
-          lambda ops, self, values, name: values, method=False,
-          backward={"self": _no_derivative}, node_name=lambda plan: _NODES[plan.values[2]])
+rows("underived(Tensor values, Tensor self, str name) -> Tensor",
+     lambda p, values, self, name: p.flat(lambda x: x, [values], [p.result(values.spec)]),
+     kind="copy", method=False, backward={"self": _no_derivative},
+     node_name=lambda plan: _NODES.get(plan.values[2], "NotImplemented"))
 
 
 composite("unique(Tensor self, bool sorted=True, bool return_inverse=False, "

@@ -53,7 +53,7 @@ SUPPORTED_NODES: dict[Any, tuple[Flatten, Unflatten]] = {
     defaultdict: (lambda t: (list(t.values()), (t.default_factory, list(t))),
                   lambda v, c: defaultdict(c[0], zip(c[1], v, strict=True))),
     deque: (lambda t: (list(t), t.maxlen), lambda v, c: deque(v, c)),
-    namedtuple: (lambda t: (list(t), type(t)), lambda v, c: c(*v)),
+    namedtuple: (lambda t: (list(t), type(t)), lambda v, c: c._make(v)),
 }
 
 

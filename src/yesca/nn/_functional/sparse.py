@@ -6,6 +6,7 @@ from ... import functional as ops
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad
 from ...core.dtypes import int64
+from ...dispatch.levels import beside
 
 
 def embedding(
@@ -155,13 +156,17 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             "one_hot is only applicable to index tensor of type LongTensor; got "
             f"{tensor.dtype}, convert it with .long()."
         )
-    if tensor.numel() == 0:
+    every = tensor._all_examples()
+    if every is not tensor and num_classes <= 0:
+        raise RuntimeError("When vmap-ing torch.nn.functional.one_hot, please provide an explicit "
+                           "positive num_classes argument.")
+    if every.numel() == 0:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
     elif not tensor.is_meta:
-        if int(tensor.min()) < 0:
+        if int(every.min()) < 0:
             raise RuntimeError("Class values must be non-negative.")
-        largest = int(tensor.max())
+        largest = int(every.max())
         if num_classes == -1:
             num_classes = largest + 1
         elif largest >= num_classes:
@@ -169,4 +174,4 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if num_classes < 1:
         raise RuntimeError("num_classes should be positive")
     result = ops.zeros((*tensor.shape, num_classes), dtype=int64, device=tensor.device)
-    return result.scatter_(-1, tensor.unsqueeze(-1), 1)
+    return beside(tensor, result).scatter_(-1, tensor.unsqueeze(-1), 1)
