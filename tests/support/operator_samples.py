@@ -217,6 +217,8 @@ sample("repeat", "tile")(lambda make: [(make(3, 4), (2, 1)), (make(3), (2, 2))])
 sample("repeat_interleave")(lambda make: [(make(3, 4), 2), (make(3, 4), 2, 1)])
 sample("topk")(lambda make: [(make(3, 5), 2), (make(3, 5), 2, 0, False)])
 sample("kthvalue")(lambda make: [(make(3, 5), 2), (make(3, 5), 1, 0, True)])
+sample("median", "nanmedian")(lambda make: [(make(3, 4),), (make(2, 3, 2), 1),
+                                            (make(3, 5), 0, True)])
 sample("quantile", "nanquantile")(lambda make: [(make(3, 5), 0.4), (make(3, 5), 0.25, 1, True)])
 sample("searchsorted")(lambda make: [(make(3, 5).sort()[0], make(3, 2))])
 sample("bucketize")(lambda make: [(make(3, 4), make(5).sort()[0])])
@@ -254,7 +256,8 @@ INTERNAL = frozenset("""
     embedding_dense_backward filled filled_like fold_product fused_rms_norm gather_backward
     getitem_backward group_norm_backward group_norm_forward histogram_fixed index_at
     index_at_backward index_put_at kthvalue_order layer_norm_backward line
-    log_softmax_backward_data matrix_product median_order mode_order nanmedian_order
+    log_softmax_backward_data matrix_product median_all median_order mode_order nanmedian_all
+    nanmedian_order
     native_batch_norm native_layer_norm nll_loss_backward nll_loss_forward part_scatter positions
     ramp rms_norm_backward roll_one scatter_fold scatter_reduce_fold search_sorted
     softmax_backward_data sort_order split_pieces split_views spread stack_list topk_order

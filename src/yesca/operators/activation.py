@@ -220,7 +220,7 @@ logsigmoid = elementwise(
     "logsigmoid(Tensor self) -> Tensor", lambda x: minimum(x, 0.0) - log1p(exp(-absolute(x))),
     inplace=False, takes="f", kernel="log_sigmoid_cpu", method=False, strides=row_major,
     node_name="LogSigmoidBackward0",
-    backward={"self": lambda grad, self: grad * (1.0 - sigmoid_of(self))},
+    backward={"self": lambda grad, self: grad * sigmoid_of(-self)},
     doc="log(sigmoid(self)).", twice="LogSigmoidBackwardBackward0")
 softsign = composite("softsign(Tensor self) -> Tensor",
                      lambda ops, self: ops.div(self, ops.add(ops.abs(self), 1)), method=False)

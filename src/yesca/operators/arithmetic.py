@@ -295,8 +295,8 @@ reciprocal = elementwise("reciprocal(Tensor self) -> Tensor", lambda x: 1.0 / x,
 
 def _half_ties(beats: str) -> Any:
     def of(grad: Expr, mine: Expr, other: Expr) -> Expr:
-        wins = mine > other if beats == "gt" else mine < other
-        return where(mine.eq(other), grad * 0.5, where(wins | isnan(mine), grad, 0.0))
+        loses = mine < other if beats == "gt" else mine > other  # beside a NaN neither does
+        return where(mine.eq(other), grad * 0.5, where(loses, 0.0, grad))
     return of
 
 

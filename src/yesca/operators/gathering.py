@@ -443,8 +443,8 @@ def _reduce_back(ops: Any, grad: Any, self: Any, src: Any, index: Any, result: A
         ties = ops.to_dtype(mine, grad.dtype) if include_self else ops.zeros_like(grad)
         ties = ops.scatter_add(ties, dim, index, ops.to_dtype(equal, grad.dtype))
         shared = ops.div(grad, ties)
-        own = ops.select_where(mine, shared, 0.0) if include_self else grad
-        other = ops.select_where(equal, ops.gather(shared, dim, index), 0.0)
+        own = ops.mul(shared, mine) if include_self else grad
+        other = ops.mul(ops.gather(shared, dim, index), equal)
     if not include_self:
         own = ops.scatter_fold(own, dim, index, 0, "")
     elif reduce in ("amax", "amin"):

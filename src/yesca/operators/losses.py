@@ -207,7 +207,7 @@ def _smooth(x: Expr, y: Expr, beta: Expr) -> Expr:
 
 
 def _smooth_slope(grad: Expr, apart: Expr, beta: Expr) -> Expr:
-    return where(absolute(apart) < beta, grad * apart / beta, grad * sign_of(apart))
+    return where(absolute(apart) >= beta, grad * sign_of(apart), grad * apart / beta)
 
 
 loss("smooth_l1_loss", "Scalar beta=1.0", _smooth, {
@@ -218,7 +218,7 @@ loss("smooth_l1_loss", "Scalar beta=1.0", _smooth, {
 
 
 def _huber_slope(grad: Expr, apart: Expr, delta: Expr) -> Expr:
-    return where(absolute(apart) <= delta, grad * apart, grad * sign_of(apart) * delta)
+    return where(absolute(apart) > delta, grad * sign_of(apart) * delta, grad * apart)
 
 
 loss("huber_loss", "Scalar delta=1.0", lambda x, y, delta: where(
@@ -268,8 +268,7 @@ def _entropy(x: Expr, t: Expr, weight: Expr | None) -> Expr:
 
 
 def _entropy_to_target(grad: Expr, input: Expr, weight: Expr | None) -> Expr:
-    yes, no = _logs(input)
-    return _weighted(grad * (no - yes), weight)
+    return _weighted(grad * (log1p(-input) - log(input)), weight)
 
 
 loss("binary_cross_entropy", "Tensor? weight=None", _entropy, {

@@ -79,7 +79,7 @@ amin = reduction("amin(Tensor self, any dim=[], bool keepdim=False) -> Tensor", 
                  doc="The smallest value over dim; equal ones share the gradient.")
 
 
-def _shared_by_all(ops: Any, grad: Any, self: Any, result: Any) -> Any:
+def shared_by_all(ops: Any, grad: Any, self: Any, result: Any) -> Any:
     """A NaN that is the extreme gets the gradient as any other value does."""
     mask = ops.eq(self, result)
     if self.dtype.is_floating_point:
@@ -92,17 +92,17 @@ def _shared(ops: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool
     mask = ops.eq(self, spread(ops, result, shape, dim, keepdim))
     dims = reduced_dims(dim, len(shape)) if shape else ()
     count = ops.sum(mask, dims, True) if dims else ops.to_dtype(mask, int64)
-    return ops.select_where(mask, ops.div(spread(ops, grad, shape, dim, keepdim), count), 0.0)
+    return ops.div(ops.mul(spread(ops, grad, shape, dim, keepdim), mask), count)
 
 
 _all_values = reduction("max_all(Tensor self) -> Tensor", "max", dtype="same", kernel="max_all",
                         method=False, node_name="MaxBackward1",
                         backward={"self": lambda ops, grad, self, result:
-                                  _shared_by_all(ops, grad, self, result)})
+                                  shared_by_all(ops, grad, self, result)})
 _all_least = reduction("min_all(Tensor self) -> Tensor", "min", dtype="same", kernel="min_all",
                        method=False, node_name="MinBackward1",
                        backward={"self": lambda ops, grad, self, result:
-                                 _shared_by_all(ops, grad, self, result)})
+                                 shared_by_all(ops, grad, self, result)})
 any_ = reduction("any(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "any",
                  before=lambda x: as_bool(x), dtype="bool", takes="bifc",
                  doc="Whether any is true.")
@@ -113,6 +113,8 @@ all_ = reduction("all(Tensor self, any? dim=None, bool keepdim=False) -> Tensor"
 
 def _prod_back(ops: Any, grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
     shape = tuple(self.shape)
+    if not shape:
+        return grad
     whole = spread(ops, ops.mul(grad, result), shape, dim, keepdim)
     zeros = ops.eq(self, 0)
     if not bool(ops.any(zeros)):

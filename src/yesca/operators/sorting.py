@@ -5,8 +5,8 @@ two zeros equal, descending order by complement. Up to 32 bits of value share a 
 index, so the words are all different and need no partner; wider values sort as pairs.
 """
 
-# Names: cummax cummax_order cummin cummin_order kthvalue_order median median_order nanmedian
-# Names: nanmedian_order
+# Names: cummax cummax_order cummin cummin_order kthvalue_order median median_all median_order
+# Names: nanmedian nanmedian_all nanmedian_order
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from ..loops import ir
 from ..loops.ir import Expr, bitcast, cast, const, coord, fold, scan
 from ..loops.scalar import isnan, where
 from .kinds import composite, compute_dtype, rows
+from .reduction import shared_by_all
 
 LOW = (1 << 32) - 1
 ROW_GRAIN = 16384  # elements that one chunk of rows sorts at least
@@ -223,26 +224,28 @@ for _name in ("kthvalue", "median", "nanmedian"):
     rows(f"{_name}_order(Tensor self, int dim, bool keepdim, int k) -> (Tensor, Tensor)",
          lambda p, self, dim, keepdim, k, which=_name: _order_value(
              p, self, dim, keepdim, which, k), kind="sort", method=False,
-         node_name=lambda plan, name=_name:
-             f"{name.capitalize()}Backward{int(name != 'kthvalue' and not plan.values[3])}",
+         node_name=f"{_name.capitalize()}Backward{int(_name != 'kthvalue')}",
          backward={"self": _place_back})
+for _name in ("median", "nanmedian"):
+    rows(f"{_name}_all(Tensor self) -> (Tensor, Tensor)",
+         lambda p, self, which=_name: _order_value(p, self, 0, False, which, 0),
+         kind="sort", method=False, node_name=f"{_name.capitalize()}Backward0",
+         backward={"self": lambda ops, grad, self, result0: shared_by_all(
+             ops, grad, self, result0)})
 composite("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor, Tensor)",
           lambda ops, self, k, dim, keepdim: ops.named("kthvalue", ops.kthvalue_order(
               self, _wrapped(dim, self), keepdim, int(k))), out=True,
           doc="The k-th smallest value along dim, and where it is.")
 
 
-_ALL = 1  # in the place of k: the median of all values, a node of its own in PyTorch
-
-
 def _median(name: str) -> Any:
     def body(ops: Any, self: Any, dim: Any, keepdim: bool) -> Any:
-        order = getattr(ops, f"{name}_order")
         if dim is not None:
-            return ops.named(name, order(self, _wrapped(dim, self), keepdim, 0))
+            return ops.named(name, getattr(ops, f"{name}_order")(
+                self, _wrapped(dim, self), keepdim, 0))
         if self.numel() == 0:
             return ops.full((), float("nan"), dtype=self.dtype, device=self.device)
-        return order(ops.reshape(self, (-1,)), 0, False, _ALL)[0]
+        return getattr(ops, f"{name}_all")(ops.reshape(self, (-1,)))[0]
     return body
 
 

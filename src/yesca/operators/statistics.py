@@ -81,9 +81,8 @@ def _aminmax_back(ops: Any, grads: Any, self: Any, result0: Any, result1: Any, d
         if grad is None:
             continue
         mask = ops.eq(self, spread(ops, result, shape, dim, keepdim))
-        share = ops.div(spread(ops, grad, shape, dim, keepdim),
+        share = ops.div(ops.mul(spread(ops, grad, shape, dim, keepdim), mask),
                         ops.sum(mask, dims, True) if dims else 1)
-        share = ops.select_where(mask, share, 0.0)
         total = share if total is None else ops.add(total, share)
     return total
 

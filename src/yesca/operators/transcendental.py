@@ -11,8 +11,8 @@ from ..core.memory_formats import kept
 from ..loops.complexes import Complex
 from ..loops.ir import Expr, cast
 from ..loops.scalar import (
-    acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, digamma, erf, erfc, erfinv, exp,
-    exp2, expm1, isnan, lgamma, log, log1p, log2, log10, sin, sinh, sqrt, tan, tanh, where,
+    absolute, acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, digamma, erf, erfc, erfinv,
+    exp, exp2, expm1, isnan, lgamma, log, log1p, log2, log10, sin, sinh, sqrt, tan, tanh, where,
 )
 from .arithmetic import unrounded
 from .kinds import compute_dtype, elementwise, is_number, rows
@@ -88,11 +88,19 @@ sinc = _analytic("sinc", lambda x: where(x.eq(0), 1.0, sin(x * math.pi) / (x * m
                   (math.pi * self * cos(math.pi * self) - sin(math.pi * self))
                   / (math.pi * (self * self)))), "sin(pi x) / (pi x), 1 at 0.",
                 twice="WhereBackward0")
+
+
+def _turn(x: Expr, a: Expr, b: Expr) -> Expr:
+    """x / (a ** 2 + b ** 2), 0 at the origin."""
+    square = a * a + b * b
+    return where(square.eq(0), 0.0, x / square)
+
+
 atan2_ = elementwise(
     "atan2(Tensor self, Tensor other) -> Tensor", atan2, dtype="float", aliases=("arctan2",),
     numbers=(),
-    backward={"self": lambda grad, self, other: grad * (other / (self * self + other * other)),
-              "other": lambda grad, self, other: grad * (-self / (self * self + other * other))},
+    backward={"self": lambda grad, self, other: grad * _turn(other, self, other),
+              "other": lambda grad, self, other: grad * -_turn(self, self, other)},
     doc="The angle of the point (other, self).")
 hypot = elementwise(
     "hypot(Tensor self, Tensor other) -> Tensor", lambda x, y: _hypot(x, y), takes="f", numbers=(),
@@ -130,7 +138,7 @@ def _logit(x: Expr, eps: Any) -> Expr:
 
 
 def _logit_grad(grad: Expr, self: Expr, eps: Any) -> Expr:
-    made = grad / (self * (1.0 - self))
+    made = grad / absolute(self * (1.0 - self))  # infinite at -0 too as it is at 0
     if eps is None:
         return where((self < 0.0) | (self > 1.0), float("nan"), made)
     return where((self < eps) | (self > 1.0 - eps), 0.0, made)

@@ -115,7 +115,8 @@ def zeta(out: Any, x: Any, q: Any) -> None:
     with np.errstate(all="ignore"):
         valid = (x > 1) & ((q > 0) | (q != np.floor(q)) & (x == np.floor(x)))
         s, a = np.where(valid, x, 2.0), np.where(valid, q, 1.0)
-        count = min(_STEPS, max(12, 12 - int(np.floor(np.min(a, initial=1.0)))))
+        least = np.min(a, initial=1.0, where=np.isfinite(a))
+        count = min(_STEPS, max(12, 12 - int(np.floor(least))))
         total = np.zeros(out.shape)
         for k in range(count):
             total = total + (a + k) ** -s

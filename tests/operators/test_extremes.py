@@ -1,0 +1,73 @@
+"""Gradients at zeros, infinities, NaN, large numbers and ties are those that PyTorch has."""
+
+import json
+from pathlib import Path
+
+import extreme_gradients
+import operator_cases
+
+import yesca
+from yesca.dispatch.call import OPERATORS
+
+RECORDED = json.loads(
+    (Path(__file__).parents[1] / "fixtures" / "extremes.json").read_text())
+
+PLACE = "PyTorch's differ with the place of the element in a vector register"
+ORDER = "which of equal elements is picked depends on the C++ library's partial sorts"
+RANK = "quotients by what is 0 but for rounding"
+LIBRARY = "PyTorch's differ with the library that it calls: some skip what is multiplied by 0"
+#: (operator, name of the elements): why gradients differ, and rightly.
+OTHERS = {
+    **{(name, "nan"): PLACE for name in ("hardswish", "hardtanh", "relu6", "softshrink")},
+    **{(name, pattern): ORDER for name in ("kthvalue", "topk") for pattern in ("ties", "zeros")},
+    ("kthvalue", "large"): ORDER,
+    ("qr", "ties"): RANK, ("svd", "zeros"): RANK,
+    ("svd", "infinities"): "refused here: there is no such decomposition",
+    **{(f"conv{kind}", pattern): LIBRARY for kind in ("1d", "2d", "3d", "_transpose1d")
+       for pattern in ("infinities", "nan")},
+    ("grid_sample", "infinities"): "PyTorch's differ between two dimensions and three",
+    ("grid_sample", "nan"): "PyTorch takes NaN for the first element's place, depending on the CPU",
+    ("mode", "nan"): "PyTorch sorts NaN anywhere",
+    ("digamma", "all"): "infinite at the poles, where PyTorch's sine of a multiple of pi is not 0",
+    ("special_i1", "all"): "NaN at NaN, where PyTorch has 0.5",
+    ("special_i1e", "all"): "NaN at NaN, where PyTorch has 0.5",
+    ("special_log_ndtr", "all"): "the limit at -infinity, where PyTorch has NaN",
+    ("logcumsumexp", "infinities"): "0 of sums without any term, where PyTorch has NaN",
+    **{(name, "nan"): "a NaN that meets nothing keeps its gradient, where PyTorch has NaN"
+       for name in ("index_reduce", "scatter_reduce")},
+    **{("ldexp", name): "PyTorch's factor is a power of integers, 0 for negative ones"
+       for name in extreme_gradients.PATTERNS},
+    **{("as_strided_scatter", name): "PyTorch keeps the gradient of the overwritten elements"
+       for name in extreme_gradients.PATTERNS},
+}
+
+
+def WANTED(one):  # noqa: N802 - read by conftest
+    return one.name in RECORDED["operators"]
+
+
+def differing(one):
+    """{name of the elements: where gradients differ}; what PyTorch refuses is left out."""
+    got = extreme_gradients.gradients(yesca, one, getattr(OPERATORS, one.name))
+    found = {}
+    for key, numbers in RECORDED["operators"][one.name].items():
+        for k, number in enumerate(numbers):
+            wanted = RECORDED["patterns"][number]
+            mine = got[key][k] if key in got else "!"
+            apart = [] if wanted[:1] == "!" else extreme_gradients.differences(mine, wanted)
+            if apart:
+                found.setdefault(key.partition(" ")[2], []).append((key, k, *apart))
+    return found
+
+
+def test_gradients(one):
+    found = differing(one)
+    excepted = {name for operator, name in OTHERS if operator == one.name}
+    assert found.keys() == excepted, found
+
+
+def test_all_are_recorded():
+    """No operator is left out by chance."""
+    kinds = {operator_cases.records()[name].kind for name in RECORDED["operators"]}
+    assert {"elementwise", "reduce", "view", "composite", "map", "rows"} <= kinds
+    assert len(RECORDED["operators"]) >= 300
