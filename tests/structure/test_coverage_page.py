@@ -26,8 +26,8 @@ def test_the_page_counts_and_names_what_does_not_pass():
     assert ["samples", "3 of 4 (75.0 %)"] in cells and ["variants", "-"] in cells
     assert ["torch.*", "2", "1", "3 of 4 (75.0 %)", "1 of 2 (50.0 %)", "-",
             "1 of 1 (100.0 %)"] in cells
-    assert ["`mul`", "2", "got 1\\|2"] in cells
-    assert ["`sparse.mm`", "needs sparse tensors"] in cells
+    assert ["`mul`", "1 sample, 1 gradient", "got 1\\|2"] in cells
+    assert "- `sparse.mm`: needs sparse tensors" in lines
     assert "second line" not in coverage_page.page(RESULT) and "`add`" not in "".join(lines)
     assert "random" not in coverage_page.page(RESULT)
 
@@ -39,3 +39,18 @@ def test_columns_line_up_and_a_part_is_said():
     tables = [block for block in page.split("\n\n") if block.startswith("|")]
     assert len(tables) == 4
     assert all(len({len(line) for line in block.strip().splitlines()}) == 1 for block in tables)
+
+
+def test_reasons_are_said_in_words():
+    some = dict(RESULT, ops={
+        "chalf": operator("chalf", samples={"a": "AttributeError", "b": "TypeError", "c": ""}),
+        "new": operator("new", samples={"a": "no yesca.new"}, errors={"0": "no yesca.new"})})
+    page = coverage_page.page(some)
+    assert coverage_page.NOTES["chalf"] in page and "AttributeError" not in page
+    assert "2 samples" in page
+    assert "1 sample, 1 error" in page and "there is no such operator" in page
+
+
+def test_what_lacks_does_and_something_is_there_instead():
+    for module, name in coverage_page.OUTSIDE.values():
+        assert len(coverage_page.instead(module, name)) > 20, name

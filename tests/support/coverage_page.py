@@ -12,9 +12,32 @@ import re
 import sys
 from pathlib import Path
 
+from yesca.base import absent
+
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 KINDS = ("samples", "grads", "variants", "errors")
 WORDS = {"samples": "samples", "grads": "gradients", "variants": "variants", "errors": "errors"}
+#: Why operators do not pass, where the texts of the checks do not say it.
+NOTES = {
+    "as_strided_scatter": "PyTorch's gradient is wrong: it fails gradcheck, this one passes",
+    "chalf": "complex32 can be named and compared only: no kernel computes in it",
+    **dict.fromkeys(("special.bessel_j0", "special.bessel_j1", "special.bessel_y0",
+                     "special.bessel_y1"),
+                    "PyTorch's values beyond 5 are exact to 7 digits only, these to 14"),
+}
+#: Kinds of tensors and parts of PyTorch that lack -> a name of theirs, by module: the error that
+#: asking for it raises says what there is instead.
+OUTSIDE = {
+    "sparse tensors: COO, CSR, CSC, BSR, BSC": ("", "sparse_coo_tensor"),
+    "quantized tensors": ("", "quantize_per_tensor"),
+    "nested (jagged) tensors": ("", "nested"),
+    "`masked.MaskedTensor`": ("masked", "MaskedTensor"),
+    "devices other than the CPU and `meta`": ("mps", "Event"),
+    "`distributed` on more than one process": ("distributed", "DeviceMesh"),
+    "`distributions`": ("", "distributions"),
+    "`fx`, `export`, `onnx`, `hub`, `library`, `ops`": ("", "fx"),
+    "TorchScript": ("", "ScriptModule"),
+}
 
 
 def share(passed, all_of_them):
@@ -31,13 +54,27 @@ def passes(operator):
 
 
 def reasons(operator):
-    """What is wrong, most frequent first: [(text, checks)]; numbers and tensors are cut away."""
-    found = collections.Counter()
-    for checks in operator["checks"].values():
+    """What is wrong, most frequent first: {text: [kind of check ...]}; tensors are cut away."""
+    found = collections.defaultdict(list)
+    for kind, checks in operator["checks"].items():
         for wrong in filter(None, checks.values()):
-            first = wrong.strip().splitlines()[0]
-            found[re.sub(r"/\S+/", "", first)[:160].replace("|", "\\|")] += 1
-    return found.most_common(3)
+            text = wrong.strip().splitlines()[0]
+            text = "there is no such operator" if text.startswith("no yesca.") else text
+            text = NOTES.get(operator["name"], re.sub(r"/\S+/", "", text))
+            found[text[:160].replace("|", "\\|").replace("`", "'")].append(kind)
+    return dict(sorted(found.items(), key=lambda pair: -len(pair[1]))[:3])
+
+
+def numbered(kinds):
+    """How many checks of each kind, in words."""
+    found = collections.Counter(kinds)
+    return ", ".join(f"{found[kind]} {word if found[kind] > 1 else word.removesuffix('s')}"
+                     for kind, word in WORDS.items() if found[kind])
+
+
+def instead(module, name):
+    """What the error for a name that lacks tells of what there is."""
+    return absent.note(module, name).partition(": ")[2].rstrip(")")
 
 
 def table(head, rows):
@@ -64,31 +101,53 @@ def page(result):
         for name, members in sorted(families.items())
     ]
     missing = [
-        [f"`{operator['name']}`", f"{count}", text.replace("`", "'")]
-        for operator in operators if operator not in good for text, count in reasons(operator)
+        [f"`{operator['name']}`", numbered(kinds), text]
+        for operator in operators if operator not in good
+        for text, kinds in reasons(operator).items()
     ]
-    outside = [[f"`{name}`", why] for name, why in sorted(result["excluded"].items())]
+    outside = [[what, instead(*name)] for what, name in OUTSIDE.items()]
+    unmeasured = collections.defaultdict(list)
+    for name, why in sorted(result["excluded"].items()):
+        unmeasured[why].append(f"`{name}`")
+    excluded = [f"- {', '.join(names)}: {why}" for why, names in unmeasured.items()]
     settings = result["settings"]
     part = "" if settings["fraction"] == 1 else (
         f" A random {100 * settings['fraction']:.0f} % of the operators (seed {settings['seed']}).")
-    return f"""# Coverage
+    return f"""# Coverage: what of PyTorch works
 
-Written by `tests/support/coverage_page.py`, not by hand. PyTorch 2.13's operator database (OpInfo)
-is the oracle: for dtypes {settings['dtypes'].replace(',', ', ')}, up to {settings['max_samples']}
-samples of each operator and dtype, their gradients, the variants (method, in-place, `out=`) and the
-inputs that must raise.{part}
+PyTorch 2.13's operator database (OpInfo) is the oracle. For each operator and each of the dtypes
+{settings['dtypes'].replace(',', ', ')}, up to {settings['max_samples']}
+samples are compared: structure, shapes, dtypes and values; the gradients of all inputs; the
+variants (method, in-place, Python operator, `out=`); and inputs that must raise, by the class of
+the error.{part}
 
 {table(["checks", "passed"], totals)}
+
+By family; "whole" are the operators without a fault:
 
 {table(["family", "operators", "whole", *(WORDS[kind] for kind in KINDS)], by_family)}
 
 ## What does not pass
 
-{table(["operator", "checks", "why"], missing)}
+Every operator with a check that fails, and why:
+
+{table(["operator", "checks", "why"], missing) if missing else "Nothing."}
+
+## What is not there at all
+
+Asking for one of these raises an error that says so, and what there is instead. All names that lack
+are in `src/yesca/base/absent_names.py`. The dtypes `complex32`, `float8_*`, `int4` and their like
+can be named and compared only; computing with them is refused.
+
+{table(["what", "instead"], outside)}
 
 ## What is not measured
 
-{table(["operator", "why"], outside)}
+Entries of the database that are no public operators, or none of a CPU:
+
+{chr(10).join(excluded)}
+
+This page is written by `tests/support/coverage_page.py` from a run over the database.
 """
 
 

@@ -33,7 +33,6 @@ _NEAR = {
     r"nn\.utils\.parametri.*": "torch.func.functional_call runs a module with other parameters",
     r"(Tensor\.)?(symeig|eig)": "torch.linalg.eigh and torch.linalg.eig are there",
     r"(Tensor\.)?(solve|lstsq)|matrix_rank": "the function of that name in torch.linalg is there",
-    r"linalg\.ldl_.*": "torch.linalg.lu_factor, lu_solve and cholesky are there",
     r"(Tensor\.)?(.*sparse.*|coalesce|is_coalesced|.*indices(_copy)?|values(_copy)?|dense_dim|"
     r"[hsd]+mm|sp?s?addmm|spmm|sspaddmm)|optim\.(SparseAdam|sparse_adam)":
         "tensors are dense; index_put_, index_add and scatter_add fill one from places and values",
@@ -80,7 +79,7 @@ def note(module: str, name: str) -> str:
 
     >>> note("nn", "Linaer")
     ''
-    >>> note("linalg", "ldl_factor").partition(";")[0]
+    >>> note("", "fx").partition(";")[0]
     ' (PyTorch has it'
     """
     if name not in names(module):
