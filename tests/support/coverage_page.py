@@ -10,6 +10,7 @@ import collections
 import json
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 from yesca.base import absent
@@ -25,6 +26,11 @@ NOTES = {
                      "special.bessel_y1"),
                     "PyTorch's values beyond 5 are exact to 7 digits only, these to 14"),
 }
+MEASURED = (
+    "PyTorch 2.13's operator database (OpInfo) is the oracle. For each operator and each of the "
+    "dtypes {dtypes}, up to {samples} samples are compared: structure, shapes, dtypes and values; "
+    "the gradients of all inputs; the variants (method, in-place, Python operator, `out=`); and "
+    "inputs that must raise, by the class of the error.")
 #: Kinds of tensors and parts of PyTorch that lack -> a name of theirs, by module: the error that
 #: asking for it raises says what there is instead.
 OUTSIDE = {
@@ -115,11 +121,8 @@ def page(result):
         f" A random {100 * settings['fraction']:.0f} % of the operators (seed {settings['seed']}).")
     return f"""# Coverage: what of PyTorch works
 
-PyTorch 2.13's operator database (OpInfo) is the oracle. For each operator and each of the dtypes
-{settings['dtypes'].replace(',', ', ')}, up to {settings['max_samples']}
-samples are compared: structure, shapes, dtypes and values; the gradients of all inputs; the
-variants (method, in-place, Python operator, `out=`); and inputs that must raise, by the class of
-the error.{part}
+{textwrap.fill(MEASURED.format(dtypes=settings["dtypes"].replace(",", ", "),
+                               samples=settings["max_samples"]) + part, 100)}
 
 {table(["checks", "passed"], totals)}
 
