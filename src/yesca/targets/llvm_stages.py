@@ -38,11 +38,13 @@ def write_flat(writer: StageText) -> None:
 
 
 def _all_contiguous(writer: StageText) -> str:
+    """Whether the inner axis is contiguous in every buffer that has one."""
     text = writer.text
     flag = "true"
     for stride, buffer in zip(writer.strides, writer.stage.buffers, strict=True):
-        same = text.let(f"icmp eq i64 {stride}, {buffer.dtype.itemsize}")
-        flag = text.let(f"and i1 {flag}, {same}")
+        if buffer.inner:
+            same = text.let(f"icmp eq i64 {stride}, {buffer.dtype.itemsize}")
+            flag = text.let(f"and i1 {flag}, {same}")
     return flag
 
 
@@ -80,15 +82,65 @@ def _flat_loop(writer: StageText, bases: list[str], start: str, end: str, shift:
             return text.let(f"getelementptr i8, ptr {bases[b]}, i64 {step}"), False
         return of
 
+    fixed = tuple(s for s in stage.stores if not (s.accumulate or _is_inner(writer, s)))
+    reports = [Report(writer, s) for s in stage.stores if s not in fixed and _reports(writer, s)]
+    told = [report.item for report in reports]
+    moving = tuple(s for s in stage.stores if s not in fixed and s not in told)
+
     def body(index: str) -> None:
         frame = Frame(outer, True)
         frame.index = index
         frame.point = text.let(f"add i64 {index}, {shift}")
         frame.address = address(index)
-        _evaluate_then_store(writer, frame, stage.stores)
+        _evaluate_then_store(writer, frame, moving)
+        for report in reports:
+            report.enter(frame)
 
-    ordered = any(s.accumulate or s.offset is not None for s in stage.stores)
-    writer.loop(start, end, "1", body, parallel=not ordered)
+    if fixed:  # such as an error that a number alone decides: in the loop it would cost a branch
+        some = text.let(f"icmp slt i64 {start}, {end}")
+        writer.branch(some, lambda: _evaluate_then_store(writer, outer, fixed))
+    ordered = any(s.accumulate or s.offset is not None for s in moving)
+    if moving or reports:
+        writer.loop(start, end, "1", body, parallel=not ordered)
+    for report in reports:
+        report.leave(outer)
+
+
+def _reports(writer: StageText, item: Store) -> bool:
+    """Whether many points may store into one place, of which one value is to stay."""
+    return item.guard is not None and item.offset is None and not item.accumulate \
+        and item.value.dtype is int64 and not writer.stage.buffers[item.buffer].inner
+
+
+class Report:
+    """A guarded store of many points into one place: the largest value, as an unsigned one, stays.
+
+    It is carried along the loop, which then has no branch in it; 0 stands for no value.
+    """
+
+    def __init__(self, writer: StageText, item: Store) -> None:
+        self.writer, self.item = writer, item
+        self.place = writer.alloca("i64")
+        writer.text.line(f"store i64 0, ptr {self.place}")
+
+    def enter(self, frame: Frame) -> None:
+        """At a point: keep its value if it is the largest."""
+        text, item = self.writer.text, self.item
+        assert item.guard is not None
+        guard, value = (self.writer.value(frame, e).text for e in (item.guard, item.value))
+        here = text.let(f"select i1 {guard}, i64 {value}, i64 0")
+        text.declarations.add("declare i64 @llvm.umax.i64(i64, i64)")
+        known = text.let(f"load i64, ptr {self.place}")
+        largest = text.let(f"call i64 @llvm.umax.i64(i64 {known}, i64 {here})")
+        text.line(f"store i64 {largest}, ptr {self.place}")
+
+    def leave(self, outer: Frame) -> None:
+        """After the loop: store it if there is one."""
+        text = self.writer.text
+        found = text.let(f"load i64, ptr {self.place}")
+        some = text.let(f"icmp ne i64 {found}, 0")
+        pointer, _ = self.writer.place(outer, self.item.buffer, None)
+        self.writer.branch(some, lambda: text.line(f"store i64 {found}, ptr {pointer}, align 8"))
 
 
 def _evaluate_then_store(writer: StageText, frame: Frame, stores: tuple[Store, ...]) -> None:
@@ -163,16 +215,11 @@ def write_table(writer: StageText) -> None:
 
 def write_rows(writer: StageText) -> None:
     """Rows [lo, hi): vector lanes over the inner axis where it is contiguous, else one lane."""
-    text, stage = writer.text, writer.stage
+    stage = writer.stage
     ordered = any(n.op == "scan" for n in walk(*stage.roots())) or any(
         _places_vary(writer, s) for s in stage.stores) or any(
         n.op == "load" and n.args and n.args[0] in writer.varying for n in walk(*stage.roots()))
-    flag = "true"
-    for stride, buffer in zip(writer.strides, stage.buffers, strict=True):
-        if buffer.inner:
-            same = text.let(f"icmp eq i64 {stride}, {buffer.dtype.itemsize}")
-            flag = text.let(f"and i1 {flag}, {same}")
-
+    flag = _all_contiguous(writer)
     writer.scratch = None if ordered else _scratch(writer)
 
     def row(index: str) -> None:
