@@ -43,7 +43,7 @@ def test_sizes_and_dimensions():
         assert len(x.chunk(t)) == k and x.narrow(zero, t, t).tolist() == list(range(k, 2 * k))
         assert x.roll(t).tolist() == x.roll(k).tolist()
         assert x.sum(zero).item() == 45 and x.new_zeros(t).shape == (k,)
-    with pytest.raises(TypeError, match="only integer tensors of a single element"):
+    with pytest.raises(TypeError, match=r"view\(\) received an invalid combination"):
         x.view(torch.tensor(2.0), -1)
 
 

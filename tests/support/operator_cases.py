@@ -190,7 +190,7 @@ def _reduce(one, make):
     if "dim" in names:
         found += [(tensors[0], 1), (tensors[0], -1, True), (tensors[1], 0)]
         found.append((make(0, 3, low=low, high=high), 1))
-        if names["dim"].type == "any":
+        if names["dim"].type in ("any", "int[1]"):
             found += [(tensors[0], (0, 2)), (tensors[0], (1, 2), True)]
     return found
 

@@ -11,6 +11,7 @@ from ..base.naming import public_module
 from ..core import layouts
 from ..core.tensor_base import TensorBase
 from ..operators import families
+from ..operators.argument_types import checked
 from ..operators.record import ALIASES, RECORDS, Record
 from ..operators.schema import binder
 from . import call as calls
@@ -140,9 +141,12 @@ def _plain(found: Record, method: bool) -> Callable[..., Any]:
 def _target(found: Record, run: Callable[..., Any], name: str, method: bool
             ) -> Callable[..., Any]:
     """Runs a full tuple of arguments, unless a class among them takes the call over."""
+    check = _check(found, name, method)
+
     def target(values: tuple[Any, ...]) -> Any:
         classes = protocol.participants(values)
         if not classes:
+            check(values)
             return run(found, values)
         owner = tensor_class(classes[0]) if method else None
         func = getattr(calls.OPERATORS if owner is None else owner, name)
@@ -150,6 +154,13 @@ def _target(found: Record, run: Callable[..., Any], name: str, method: bool
         return protocol.offer(func, classes, args, kwargs)
 
     return target
+
+
+def _check(found: Record, name: str, method: bool) -> Callable[[tuple[Any, ...]], Any]:
+    """What refuses arguments of wrong types; parts of other operators get right ones."""
+    if found.derived_from is not None or name.startswith("_"):
+        return lambda values: None
+    return checked(name, found, method)
 
 
 def tensor_class(value: Any) -> Any:
@@ -179,7 +190,8 @@ def _builtin(found: Record, twin: Callable[..., Any], name: str) -> Callable[...
 
 def _with_out(found: Record) -> Callable[..., Any]:
     plain = binder(found.schema, _target(found, calls.call, found.name, False), method=False)
-    bound = binder(found.schema, lambda values: values, method=False)
+    check = _check(found, found.name, False)
+    bound = binder(found.schema, lambda values: check(values) or values, method=False)
 
     def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 from ..base.naming import public_module
@@ -11,6 +12,8 @@ from ..core.dtypes import DType
 from ..core.spec import spec
 from ..core.tensor_base import Extra, TensorBase
 from ..core.views import retyped
+from ..operators import families
+from ..operators.argument_types import checked
 
 
 def named_result(name: str, fields: tuple[str, ...]) -> type:
@@ -137,7 +140,6 @@ def view(self: Any, *size: Any, dtype: DType | None = None, **named: Any) -> Any
     >>> torch.tensor([1.0, -0.0]).view(torch.int32).tolist()
     [1065353216, -2147483648]
     """
-    from ..operators import families
     from ..operators.schema import gather
     from .call import call
 
@@ -145,8 +147,14 @@ def view(self: Any, *size: Any, dtype: DType | None = None, **named: Any) -> Any
         dtype = size[0]
     if dtype is None:
         shape = gather(size) if size else tuple(named["size"])
+        _check_view()((self, shape))
         return call(families.get("view"), (self, shape))
     return _retyped(self, dtype)
+
+
+@cache
+def _check_view() -> Callable[[tuple[Any, ...]], None]:
+    return checked("view", families.get("view"), True)
 
 
 def _retyped(self: Any, dtype: DType) -> Any:

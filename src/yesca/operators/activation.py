@@ -38,7 +38,7 @@ relu = elementwise("relu(Tensor self) -> Tensor", lambda x: where(x < 0, _zero(x
                    no_complex="clamp is not supported for complex types",
                    backward={"self": lambda grad, result: where(result <= 0.0, 0.0, grad)},
                    doc="max(self, 0); NaN stays.", twice="ThresholdBackwardBackward0")
-relu6 = composite("relu6(Tensor self, bool inplace=False) -> Tensor",
+relu6 = composite("relu6(Tensor self, any inplace=False) -> Tensor",
                   lambda ops, self, inplace: ops.hardtanh(self, 0.0, 6.0, inplace), method=False,
                   doc="min(max(self, 0), 6).")
 composite("relu6_(Tensor self) -> Tensor",
@@ -228,13 +228,13 @@ tanhshrink = composite("tanhshrink(Tensor self) -> Tensor",
                        lambda ops, self: ops.sub(self, ops.tanh(self)), method=False)
 
 for _name, _parameters in (
-    ("silu", "bool inplace=False"), ("mish", "bool inplace=False"),
-    ("leaky_relu", "Scalar negative_slope=0.01, bool inplace=False"),
-    ("elu", "Scalar alpha=1.0, bool inplace=False"),
-    ("celu", "Scalar alpha=1.0, bool inplace=False"), ("selu", "bool inplace=False"),
-    ("hardtanh", "Scalar min_val=-1.0, Scalar max_val=1.0, bool inplace=False"),
-    ("hardsigmoid", "bool inplace=False"), ("hardswish", "bool inplace=False"),
-    ("threshold", "Scalar threshold, Scalar value, bool inplace=False"),
+    ("silu", "any inplace=False"), ("mish", "any inplace=False"),
+    ("leaky_relu", "Scalar negative_slope=0.01, any inplace=False"),
+    ("elu", "Scalar alpha=1.0, any inplace=False"),
+    ("celu", "Scalar alpha=1.0, any inplace=False"), ("selu", "any inplace=False"),
+    ("hardtanh", "Scalar min_val=-1.0, Scalar max_val=1.0, any inplace=False"),
+    ("hardsigmoid", "any inplace=False"), ("hardswish", "any inplace=False"),
+    ("threshold", "Scalar threshold, Scalar value, any inplace=False"),
 ):
     _or_inplace(_name, _parameters)
 
@@ -247,6 +247,9 @@ prelu_kernel = elementwise(
 
 
 def _prelu(ops: Any, self: Any, weight: Any) -> Any:
+    if weight.dim() > 1:
+        raise RuntimeError("prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
+                           f"{weight.dim()}")
     if weight.numel() != 1:
         if self.dim() == 0:
             raise RuntimeError("Not allow zero-dim input tensor.")

@@ -8,6 +8,7 @@ from ..core.dtypes import SCALAR_NAMES, bool_
 from ..core.memory_formats import pointwise
 from ..core.spec import spec
 from ..loops.ir import Expr, cast, const
+from .filling import does_not_fit
 from .kinds import composite, compute_dtype, rows
 from .products import (
     above, check_batches, column, fits, reduced, refuse_bool, spoken, stretched, three_dtypes,
@@ -93,7 +94,7 @@ def _vector_back(ops: Any, grad: Any, mat: Any, alpha: Any) -> Any:
     return ops.squeeze(made, -1)
 
 
-rows("addmm(Tensor self, Tensor mat1, Tensor mat2, *, any beta=1, Scalar alpha=1) -> Tensor",
+rows("addmm(Tensor self, Tensor mat1, Tensor mat2, *, number beta=1, Scalar alpha=1) -> Tensor",
      _addmm, kind="contraction", inplace=True, out=True, autocast="lower",
      backward={"self": _start_back,
                "mat1": lambda ops, grad, mat2, alpha: ops.matrix_product(
@@ -101,14 +102,15 @@ rows("addmm(Tensor self, Tensor mat1, Tensor mat2, *, any beta=1, Scalar alpha=1
                "mat2": lambda ops, grad, mat1, alpha: ops.matrix_product(
                    mat1, grad, True, False, alpha)},
      doc="beta * self + alpha * mat1 @ mat2; self broadcasts.")
-rows("addmv(Tensor self, Tensor mat, Tensor vec, *, any beta=1, Scalar alpha=1) -> Tensor",
+rows("addmv(Tensor self, Tensor mat, Tensor vec, *, number beta=1, Scalar alpha=1) -> Tensor",
      _addmv, kind="contraction", inplace=True, out=True,
      backward={"self": _start_back,
                "mat": lambda ops, grad, vec, alpha: ops.mul(
                    ops.unsqueeze(grad, -1), vec if alpha == 1 else ops.mul(vec, alpha)),
                "vec": _vector_back},
      doc="beta * self + alpha * mat @ vec.")
-rows("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, any beta=1, Scalar alpha=1) -> Tensor",
+rows("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, number beta=1, "
+     "Scalar alpha=1) -> Tensor",
      _baddbmm, kind="contraction", inplace=True, out=True, autocast="lower",
      backward={"self": _start_back,
                "batch1": lambda ops, grad, batch2, alpha: ops.matrix_product(
@@ -116,7 +118,8 @@ rows("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, any beta=1, Scalar a
                "batch2": lambda ops, grad, batch1, alpha: ops.matrix_product(
                    batch1, grad, True, False, alpha)},
      doc="beta * self + alpha * batch1 @ batch2, matrix by matrix.")
-rows("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, any beta=1, Scalar alpha=1) -> Tensor",
+rows("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, number beta=1, "
+     "Scalar alpha=1) -> Tensor",
      _addbmm, kind="contraction", inplace=True, out=True, autocast="lower",
      backward={"self": _start_back,
                "batch1": lambda ops, grad, batch2, alpha: ops.matrix_product(
@@ -145,6 +148,11 @@ def _addr(p: Any, self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Non
         if ref.spec.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {ref.spec.ndim}-D")
     dtype = p.promote([self, vec1, vec2], [])
+    for number, name in ((beta, "beta"), (alpha, "alpha")):
+        if isinstance(number, bool) and dtype is not bool_:
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+        if isinstance(number, complex) and not dtype.is_complex:
+            raise does_not_fit(dtype)
     shape = (vec1.spec.shape[0], vec2.spec.shape[0])
     start = stretched(self, shape)
     wide = compute_dtype(dtype)
@@ -175,7 +183,8 @@ def _addr_vector(ops: Any, matrix: Any, vector: Any, alpha: Any) -> Any:
     return made if alpha == 1 else ops.mul(made, alpha)
 
 
-rows("addr(Tensor self, Tensor vec1, Tensor vec2, *, any beta=1, any alpha=1) -> Tensor", _addr,
+rows("addr(Tensor self, Tensor vec1, Tensor vec2, *, number beta=1, "
+     "number alpha=1) -> Tensor", _addr,
      inplace=True, out=True, takes="bifc",
      backward={"self": _start_back,
                "vec1": lambda ops, grad, vec2, alpha: _addr_vector(ops, grad, vec2, alpha),

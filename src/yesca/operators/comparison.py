@@ -9,7 +9,6 @@ from typing import Any
 from ..base.errors import type_name
 from ..base.frames import warn
 from ..core.dtypes import FLOATING, INTEGRAL, SCALAR_NAMES, DType, bool_, float64, uint8
-from ..core.tensor_base import TensorBase
 from ..loops.ir import Expr, const
 from ..loops.scalar import absolute, imag, is_complex, isnan, real, where
 from .filling import filling
@@ -176,9 +175,7 @@ def _check_choice(condition: Any, self: Any, other: Any) -> None:
     given = [type_name(condition)] + [type_name(v) for v in (self, other) if v is not None]
     if self is None and other is not None:
         given[1] = f"other={given[1]}"
-    if len(given) == 2 or not isinstance(condition, TensorBase) or any(
-            not isinstance(v, (TensorBase, int, float, complex)) and type(v).__module__ != "numpy"
-            for v in (self, other) if v is not None):
+    if len(given) == 2:
         raise TypeError("where() received an invalid combination of arguments - got "
                         f"({', '.join(given)}), but expected one of:{_WHERE_FORMS}")
 
@@ -232,7 +229,7 @@ def _where_grad(keep: bool) -> Any:
 _then, _else = _where_grad(True), _where_grad(False)
 select_where = rows(
     "select_where(Tensor condition, Tensor self, Tensor other) -> Tensor", _where_program,
-    method=False, node_name="WhereBackward0", takes="bifc",
+    method=False, numbers=("self", "other"), node_name="WhereBackward0", takes="bifc",
     samples=lambda make: [(make.truths(3, 4), make(3, 4), make(3, 4)),
                           (make.truths(3, 1), make(4), 0.5), (make.truths(2), make(), make(2))],
     backward={"self": lambda ops, grad, condition, self_spec: _then(
@@ -240,7 +237,8 @@ select_where = rows(
         "other": lambda ops, grad, condition, other_spec: _else(
         ops, grad, condition, other_spec)})
 where_public = composite("where(Tensor condition, Tensor? self=None, Tensor? other=None) -> Tensor",
-                         _choose, out=True, method=False,
+                         _choose, out=True, method=False, numbers=("self", "other"),
+                         forms=_WHERE_FORMS,
                          samples=lambda make: [(make.truths(3, 4), make(3, 4), make(3, 4)),
                                                (make.truths(3, 1), make(4), make(3, 1))],
                          doc="self where the condition holds, else other.")
@@ -280,6 +278,7 @@ def _fill_program(p: Any, self: Any, mask: Any, value: Any) -> None:
 fill_where = rows(
     "fill_where(Tensor self, Tensor mask, Tensor value) -> Tensor", _fill_program,
     inplace=True, method=False, takes="bifc", overlap="any", stretched="masked_fill_",
+    numbers=("value",),
     node_name=lambda plan: f"MaskedFillBackward{int(plan.operands > 2)}",
     samples=lambda make: [(make(3, 4), make.truths(3, 4), 1), (make(3, 4), make.truths(4), make()),
                           (make(), make.truths(), 1)],
@@ -289,7 +288,7 @@ fill_where = rows(
             ops.select_where(mask, grad, 0.0)) if value_spec is not None else None})
 for _suffix in ("", "_"):
     composite(f"masked_fill{_suffix}(Tensor self, Tensor mask, Tensor value) -> Tensor",
-              _masked_fill(bool(_suffix)),
+              _masked_fill(bool(_suffix)), numbers=("value",),
               samples=lambda make: [(make(3, 4), make.truths(3, 4), 1),
                                     (make(3, 4), make.truths(4), make())],
               doc="self with value where the mask is true.")

@@ -138,7 +138,10 @@ def _aligned(ops: Any, a: Any, labels: Labels, out: Labels) -> Any:
 # ---- tensordot, inner ------------------------------------------------------------------------
 
 def _tensordot(ops: Any, a: Any, b: Any, dims: Any) -> Any:
-    if isinstance(dims, (tuple, list)) or not isinstance(dims, int):
+    if not isinstance(dims, int):
+        if not isinstance(dims, (tuple, list)) and (not ops.is_tensor(dims) or dims.dim() == 0):
+            raise RuntimeError("tensordot expects dims to be int or tuple[list[int], list[int]] or "
+                               "list[list[int]] containing two lists, got dims=" + str(dims))
         if len(dims) == 1 or not len(dims):
             raise RuntimeError("tensordot expects dims to be an int or two lists of dimensions")
         first, second = (tuple(d) if isinstance(d, (tuple, list)) else

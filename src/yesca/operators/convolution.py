@@ -339,11 +339,12 @@ def _transposed(rank: int) -> Any:
 
 
 for _rank in (1, 2, 3):
-    composite(f"conv{_rank}d(Tensor input, Tensor weight, Tensor? bias=None, any stride=1, "
-              "any padding=0, any dilation=1, int groups=1) -> Tensor", _plain(_rank),
+    composite(f"conv{_rank}d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, "
+              "int[1]|str padding=0, int[1] dilation=1, int groups=1) -> Tensor", _plain(_rank),
               method=False, autocast="lower",
               doc="Each output channel: the kernel's products with every window.")
     composite(f"conv_transpose{_rank}d(Tensor input, Tensor weight, Tensor? bias=None, "
-              "any stride=1, any padding=0, any output_padding=0, int groups=1, any dilation=1) "
+              "int[1] stride=1, int[1] padding=0, int[1] output_padding=0, int groups=1, "
+              "int[1] dilation=1) "
               "-> Tensor", _transposed(_rank), method=False, autocast="lower",
               doc="The gradient of a convolution with respect to its input, as an operator.")

@@ -18,7 +18,8 @@ def _clone(p: Any, self: Any, memory_format: Any) -> None:
     p.flat(lambda x: x, [self], [p.result(made)])
 
 
-clone = rows("clone(Tensor self, *, any? memory_format=None) -> Tensor", _clone, kind="copy",
+clone = rows("clone(Tensor self, *, "
+             "memory_format? memory_format=None) -> Tensor", _clone, kind="copy",
              backward={"self": lambda grad: grad}, doc="A copy with memory of its own.")
 
 
@@ -87,7 +88,7 @@ def _value_grad(ops: Any, grad: Any, value_spec: Any) -> Any:
 
 
 fill = rows("fill(Tensor self, Tensor value) -> Tensor", _fill, kind="copy", inplace=True,
-            stretched="allowed", overlap="any",
+            numbers=("value",), stretched="allowed", overlap="any",
             node_name=lambda plan: f"FillBackward{2 * plan.inplace + (plan.operands > 1)}",
             samples=lambda make: [(make(3, 4), 1), (make(3, 4), make()), (make(0, 3), 1)],
             backward={"self": lambda ops, grad: ops.zeros_like(grad),
@@ -114,7 +115,7 @@ def _contiguous(ops: Any, self: Any, memory_format: Any) -> Any:
     return ops.clone(self, memory_format=memory_format or ops.contiguous_format)
 
 
-contiguous = composite("contiguous(Tensor self, *, any? memory_format=None) -> Tensor",
+contiguous = composite("contiguous(Tensor self, *, memory_format memory_format=None) -> Tensor",
                        _contiguous, doc="self, or a row-major copy of it.")
 
 

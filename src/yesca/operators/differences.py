@@ -76,6 +76,8 @@ def _spacing(ops: Any, name: str, y: Any, x: Any, dx: Any, d: int) -> Any:
 def _areas(ops: Any, name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
     if y.dtype is bool_:
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
+    if isinstance(dx, (bool, complex)):
+        raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
     if y.dim() == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     d = wrap_dim(dim, y.dim())
@@ -108,7 +110,7 @@ for _name, _aliases, _body, _doc in (
     ("trapezoid", ("trapz",), _trapezoid, "The integral along dim by the trapezoidal rule."),
     ("cumulative_trapezoid", (), _cumulative, "The integral up to each place along dim."),
 ):
-    composite(f"{_name}(Tensor y, Tensor? x=None, *, any dx=1, int dim=-1) -> Tensor", _body,
+    composite(f"{_name}(Tensor y, Tensor? x=None, *, number dx=1, int dim=-1) -> Tensor", _body,
               method=False, aliases=_aliases, samples=_trapezoid_samples, doc=_doc)
 
 # ---- gradients of sampled functions ----------------------------------------------------------
@@ -194,7 +196,7 @@ def _gradient(ops: Any, self: Any, spacing: Any, dim: Any, edge_order: int) -> t
     return tuple(_slopes(ops, self, s, d, edge_order) for s, d in zip(each, dims, strict=True))
 
 
-composite("gradient(Tensor self, *, any? spacing=None, any? dim=None, int edge_order=1) -> "
+composite("gradient(Tensor self, *, any? spacing=None, int[1]? dim=None, int edge_order=1) -> "
           "Tensor[]", _gradient, method=False,
           samples=lambda make: [(make(3, 4),), (make(5), 0.5, 0, 2), (make(4, 3), (1.0, 2.0)),
                                 (make(4), (make.tensor([0, 1, 3, 4], "float32", (4,)),))],

@@ -293,7 +293,7 @@ def _eigh_back(ops: Any, grads: Any, result0: Any, result1: Any) -> Any:
 
 library("linalg_eigh_parts(Tensor A, str UPLO) -> (Tensor, Tensor)", _eigh,
         node_name="LinalgEighBackward0", backward={"A": _eigh_back})
-composite("linalg_eigh(Tensor A, str UPLO='L') -> (Tensor, Tensor)",
+composite("linalg_eigh(Tensor self, str UPLO='L') -> (Tensor, Tensor)",
           lambda ops, A, UPLO: ops.named("linalg_eigh", ops.linalg_eigh_parts(A, UPLO)),
           out=True, method=False, autocast="float32",
           doc="Eigenvalues in rising order and eigenvectors of symmetric matrices.")
@@ -306,7 +306,7 @@ def _eigvalsh(p: Any, A: Any, UPLO: str) -> None:
 
 
 library("linalg_eigh_values(Tensor A, str UPLO) -> Tensor", _eigvalsh)
-composite("linalg_eigvalsh(Tensor A, str UPLO='L') -> Tensor",
+composite("linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor",
           lambda ops, A, UPLO: ops.linalg_eigh_parts(A, UPLO)[0] if ops.has_derivative(A)
           else ops.linalg_eigh_values(A, UPLO), out=True, method=False, autocast="float32",
           doc="The eigenvalues of symmetric matrices in rising order.")
@@ -342,19 +342,19 @@ def _eig_back(ops: Any, grads: Any, A_spec: Any, result0: Any, result1: Any) -> 
     return made if A_spec.dtype.is_complex else ops.real(made)
 
 
-def _eigvals_back(ops: Any, grad: Any, A: Any) -> Any:
-    vectors = h(ops, ops.linalg_eig_parts(A)[1])
+def _eigvals_back(ops: Any, grad: Any, self: Any) -> Any:
+    vectors = h(ops, ops.linalg_eig_parts(self)[1])
     made = ops.linalg_solve(vectors, ops.mul(ops.unsqueeze(grad, -1), vectors))
-    return made if A.dtype.is_complex else ops.real(made)
+    return made if self.dtype.is_complex else ops.real(made)
 
 
 library("linalg_eig_parts(Tensor A) -> (Tensor, Tensor)", _eig(True),
         node_name="LinalgEigBackward0", backward={"A": _eig_back})
-composite("linalg_eig(Tensor A) -> (Tensor, Tensor)",
+composite("linalg_eig(Tensor self) -> (Tensor, Tensor)",
           lambda ops, A: ops.named("linalg_eig", ops.linalg_eig_parts(A)), out=True,
           method=False, autocast="float32", doc="Complex eigenvalues and eigenvectors.")
-library("linalg_eigvals(Tensor A) -> Tensor", _eig(False), out=True, autocast="float32",
-        node_name="LinalgEigBackward0", backward={"A": _eigvals_back},
+library("linalg_eigvals(Tensor self) -> Tensor", _eig(False), out=True, autocast="float32",
+        node_name="LinalgEigBackward0", backward={"self": _eigvals_back},
         doc="Complex eigenvalues.")
 
 
@@ -397,7 +397,7 @@ def _cholesky_ex(ops: Any, A: Any, upper: bool, check_errors: bool) -> Any:
     return ops.named("linalg_cholesky_ex", made)
 
 
-composite("linalg_cholesky_ex(Tensor A, *, bool upper=False, bool check_errors=False) -> "
+composite("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> "
           "(Tensor, Tensor)", _cholesky_ex, out=True, method=False, autocast="float32",
           doc="The Cholesky factor, and 0 or the order of the minor where it failed.")
 
@@ -409,7 +409,7 @@ def _cholesky_public(ops: Any, A: Any, upper: bool) -> Any:
     return made
 
 
-composite("linalg_cholesky(Tensor A, *, bool upper=False) -> Tensor", _cholesky_public, out=True,
+composite("linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", _cholesky_public, out=True,
           method=False, autocast="float32", doc="The lower L of A = L L^T (upper: U of U^T U).")
 composite("cholesky(Tensor self, bool upper=False) -> Tensor", _cholesky_public, out=True,
           autocast="float32", doc="torch.linalg.cholesky.")

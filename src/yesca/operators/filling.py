@@ -28,6 +28,11 @@ def _c_name(dtype: DType) -> str:
     return _NAMES.get(dtype, f"{dtype.name}_t")
 
 
+def does_not_fit(dtype: DType) -> RuntimeError:
+    """The error for a number that a dtype cannot hold."""
+    return RuntimeError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
+
+
 def filling(p: Any, position: int, dtype: DType) -> Expr:
     """The call's number at this position as an element of the dtype.
 
@@ -79,7 +84,7 @@ def _complex_element(p: Any, value: Any, dtype: DType) -> Expr:
 
 def _require(p: Any, holds: Expr | None, dtype: DType) -> None:
     def fail(_: int) -> None:
-        raise RuntimeError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
+        raise does_not_fit(dtype)
 
     if holds is not None:
         p.check(holds, const(0, int64), fail)

@@ -167,10 +167,12 @@ def _float_power_(ops: Any, self: Any, exponent: Any) -> Any:
 
 
 composite("float_power(Tensor self, Tensor exponent) -> Tensor", _float_power, out=True,
+          numbers=("self", "exponent"),
           autocast="float32", samples=lambda make: [
               (make(3, 4, low=0.2, high=3.0), 2), (make(3, low=0.2, high=3.0), make(3))],
           doc="self ** exponent in float64 (complex128 where one is complex).")
 composite("float_power_(Tensor self, Tensor exponent) -> Tensor", _float_power_, function=False,
+          numbers=("exponent",),
           samples=lambda make: [(make(3, 4, low=0.2, high=3.0).to(float64), 2)],
           doc="float_power in place, for float64 and complex128.")
 

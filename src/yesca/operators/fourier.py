@@ -261,10 +261,12 @@ def _declare(name: str, body: Any, doc: str, alone: Any = None) -> None:
     composite(f"fft_{name}(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor",
               lambda ops, x, n, dim, norm: single(ops, x, *_one(x, n, dim), norm), out=True,
                method=False, autocast="float32", doc=doc)
-    composite(f"fft_{name}2(Tensor self, any? s=None, any dim=[-2,-1], str? norm=None) -> Tensor",
+    composite(f"fft_{name}2(Tensor self, int[1]? s=None, int[1] dim=[-2,-1], "
+              f"str? norm=None) -> Tensor",
               lambda ops, x, s, dim, norm: body(ops, x, *_many(x, s, dim), norm), out=True,
               method=False, autocast="float32", doc=f"{doc} Over two dimensions.")
-    composite(f"fft_{name}n(Tensor self, any? s=None, any? dim=None, str? norm=None) -> Tensor",
+    composite(f"fft_{name}n(Tensor self, int[1]? s=None, int[1]? dim=None, "
+              f"str? norm=None) -> Tensor",
               lambda ops, x, s, dim, norm: body(ops, x, *_many(x, s, dim), norm), out=True,
               method=False, autocast="float32", doc=f"{doc} Over several dimensions.")
 
@@ -288,7 +290,7 @@ def _shift(inverse: bool) -> Any:
     return body
 
 
-composite("fft_fftshift(Tensor self, any? dim=None) -> Tensor", _shift(False), method=False,
+composite("fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", _shift(False), method=False,
           doc="The frequency 0 in the middle.")
-composite("fft_ifftshift(Tensor self, any? dim=None) -> Tensor", _shift(True), method=False,
+composite("fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", _shift(True), method=False,
           doc="The inverse of fftshift.")

@@ -318,6 +318,7 @@ def _scatter_name(plan: Any) -> str:
 
 rows("scatter_fold(Tensor self, int dim, Tensor index, Tensor src, str combine, str caller='') "
      "-> Tensor", _scatter, kind="scatter", method=False, inplace=True,
+     numbers=("src",),
      node_name=_scatter_name,
      backward={"self": _scatter_back_self,
                "src": lambda ops, grad, src_spec, dim, index, combine, caller: _source_grad(
@@ -349,8 +350,10 @@ def _source_grad(ops: Any, made: Any, index: Any, src_spec: Any) -> Any:
 
 def _scatter_public(inplace: bool) -> Any:
     def body(ops: Any, self: Any, dim: int, index: Any, src: Any, value: Any, reduce: Any) -> Any:
-        if src is None:
-            src = value
+        if (src is None) is (value is None):
+            raise TypeError("scatter() received an invalid combination of arguments - got "
+                            f"{'neither src nor' if src is None else 'both src and'} value")
+        src = value if src is None else src
         if reduce not in (None, "add", "multiply"):
             raise RuntimeError("reduce argument must be either add or multiply.")
         function = ops.scatter_fold_ if inplace else ops.scatter_fold
@@ -368,7 +371,8 @@ def _scatter_add(inplace: bool) -> Any:
 for _suffix, _inplace in (("", False), ("_", True)):
     composite(f"scatter{_suffix}(Tensor self, int dim, Tensor index, Tensor? src=None, *, "
               "Scalar? value=None, str? reduce=None) -> Tensor", _scatter_public(_inplace),
-              out=not _inplace, doc="self with src written where the index says along dim.")
+              out=not _inplace, numbers=("src",),
+              doc="self with src written where the index says along dim.")
     composite(f"scatter_add{_suffix}(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
               _scatter_add(_inplace), out=not _inplace,
               doc="self with src added where the index says along dim.")

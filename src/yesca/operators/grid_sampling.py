@@ -259,7 +259,7 @@ def _grid_sample(ops: Any, self: Any, grid: Any, mode: str, padding_mode: str,
                             bool(align_corners))
 
 
-composite("grid_sample(Tensor self, Tensor grid, str mode='bilinear', str padding_mode='zeros', "
+composite("grid_sample(Tensor self, Tensor grid, any mode='bilinear', any padding_mode='zeros', "
           "bool? align_corners=None) -> Tensor", _grid_sample, method=False, autocast="promote",
           samples=lambda make: [
               (make(2, 2, 3, 4), make(2, 3, 2, 2, low=-1.4, high=1.4), "bilinear", "zeros", True),

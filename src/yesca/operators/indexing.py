@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import views as algebra
-from ..core.dtypes import bool_, int64, uint8
+from ..core.dtypes import bool_, int32, int64, uint8
 from ..core.memory_formats import kept
 from ..core.spec import Spec, spec
 from ..loops import ir
@@ -274,15 +274,18 @@ def check_mask(shape: tuple[int, ...], dim: int, mask: tuple[int, ...]) -> None:
 
 def _index_put_public(inplace: bool) -> Any:
     def body(ops: Any, self: Any, indices: Any, values: Any, accumulate: bool) -> Any:
+        if any(i.dtype not in (int64, int32, uint8, bool_) for i in indices):
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         where, tensors = packed(ops, self, indices)
         function = ops.index_put_at_ if inplace else ops.index_put_at
         return function(self, values, where, tensors, accumulate)
     return body
 
 
-composite("index_put(Tensor self, any indices, Tensor values, bool accumulate=False) -> Tensor",
+composite("index_put(Tensor self, tensors indices, Tensor values, bool accumulate=False) -> Tensor",
           _index_put_public(False), doc="self with values written (or added) at the indices.")
-composite("index_put_(Tensor self, any indices, Tensor values, bool accumulate=False) -> Tensor",
+composite("index_put_(Tensor self, tensors indices, Tensor values, "
+          "bool accumulate=False) -> Tensor",
           _index_put_public(True), doc="Values written (or added) at the indices, in place.")
 
 

@@ -198,7 +198,7 @@ def _split_public(ops: Any, self: Any, split_size_or_sections: Any, dim: int) ->
 
 
 for _name in ("split", "split_pieces"):  # the method, and what the free function calls
-    composite(f"{_name}(Tensor self, any split_size, int dim=0) -> Tensor[]", _split_public,
+    composite(f"{_name}(Tensor self, int[1] split_size, int dim=0) -> Tensor[]", _split_public,
               method=_name == "split", doc="Pieces of a size (the last may be smaller) or of the "
               "listed sizes, as views.")
 composite("split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
@@ -216,7 +216,7 @@ def _unsafe_split_back(ops: Any, grads: Any, self_spec: Any, split_size: Any, di
     return _split_back(ops, grads, self_spec, sizes, d)
 
 
-composite("unsafe_split(Tensor self, any split_size, int dim=0) -> Tensor[]", _unsafe_split,
+composite("unsafe_split(Tensor self, int split_size, int dim=0) -> Tensor[]", _unsafe_split,
           backward={"self": _unsafe_split_back},
           doc="split, whose pieces share memory but count as tensors of their own.")
 composite("unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
@@ -268,7 +268,7 @@ def _tensor_split(ops: Any, self: Any, indices_or_sections: Any, dim: int) -> An
     return tuple(made)
 
 
-composite("tensor_split(Tensor self, any indices_or_sections, int dim=0) -> Tensor[]",
+composite("tensor_split(Tensor self, Tensor|int[1] indices_or_sections, int dim=0) -> Tensor[]",
           _tensor_split, doc="That many pieces, or pieces between the listed indices, as views.")
 
 
@@ -290,7 +290,7 @@ def _by_side(name: str, dim: Any) -> Any:
 
 
 for _name, _dim in (("hsplit", None), ("vsplit", 0), ("dsplit", 2)):
-    composite(f"{_name}(Tensor self, any indices_or_sections) -> Tensor[]",
+    composite(f"{_name}(Tensor self, int[1] indices_or_sections) -> Tensor[]",
               _by_side(_name, _dim), doc="tensor_split along a fixed dimension.")
 
 

@@ -101,8 +101,8 @@ def elementwise_program(record: Record, p: Any, values: tuple[Any, ...]) -> None
                 x = _narrowed(record, next(given), q.name, promoted, value.spec.ndim)
                 keep = compute is bool_ and record.dtype == "bool"
                 args.append(x.ne(0) if keep and x.dtype is not bool_ else cast(x, compute))
-            elif q.type in ("Tensor", "Scalar") and p.is_number(value):
-                real = q.type == "Scalar" and not isinstance(value, complex)
+            elif q.type in ("Tensor", "Scalar", "float") and p.is_number(value):
+                real = q.type != "Tensor" and not isinstance(value, complex)
                 if record.in_range and compute.category == INTEGRAL:
                     args.append(filling(p, k, compute))
                     continue
@@ -141,7 +141,7 @@ def _narrowed(record: Record, x: Any, name: str, promoted: DType, ndim: int) -> 
 def _check_numbers(record: Record, p: Any, values: tuple[Any, ...]) -> None:
     """Refuse numbers where PyTorch's operator has no overload for them."""
     for k, (value, q) in enumerate(zip(values, record.schema.parameters, strict=True)):
-        if q.is_tensor and p.is_number(value) and q.name not in record.numbers:
+        if q.is_tensor and p.is_number(value) and q.name not in (record.numbers or ()):
             shown = "input" if q.name == "self" else q.name
             raise TypeError(f"{record.name}(): argument '{shown}' (position {k + 1}) must be "
                             f"Tensor, not {type(value).__name__}")

@@ -362,7 +362,7 @@ def _cdist(ops: Any, x1: Any, x2: Any, p: float, compute_mode: str) -> Any:
     return ops.cdist_direct(x1, x2, float(p))
 
 
-composite("cdist(Tensor x1, Tensor x2, float p=2.0, str compute_mode="
+composite("cdist(Tensor x1, Tensor x2, float p=2.0, any compute_mode="
           "'use_mm_for_euclid_dist_if_necessary') -> Tensor", _cdist,
           method=False, autocast="float32",
           doc="The p-norm distance of each row of x1 to each row of x2.")

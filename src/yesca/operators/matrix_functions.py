@@ -126,7 +126,7 @@ def _matrix_power(ops: Any, A: Any, n: int) -> Any:
     return ops.clone(made, memory_format=ops.contiguous_format) if made is A else made
 
 
-composite("linalg_matrix_power(Tensor A, int n) -> Tensor", _matrix_power, out=True,
+composite("linalg_matrix_power(Tensor self, int n) -> Tensor", _matrix_power, out=True,
           method=False, doc="A @ ... @ A; negative powers of the inverse.")
 composite("matrix_power(Tensor self, int n) -> Tensor", _matrix_power, out=True,
           doc="torch.linalg.matrix_power.")
@@ -159,7 +159,7 @@ def _matrix_exp_public(ops: Any, A: Any) -> Any:
     return ops.matrix_exp_parts(A)
 
 
-composite("linalg_matrix_exp(Tensor A) -> Tensor", _matrix_exp_public, method=False,
+composite("linalg_matrix_exp(Tensor self) -> Tensor", _matrix_exp_public, method=False,
           doc="The matrix exponential.")
 composite("matrix_exp(Tensor self) -> Tensor", _matrix_exp_public,
           doc="torch.linalg.matrix_exp.")
@@ -212,13 +212,13 @@ def _householder_product(ops: Any, A: Any, tau: Any) -> Any:
     return _reflect(ops, _vectors(ops, A, tau), tau, one, forward=False)
 
 
-def _reflected_back(ops: Any, grad: Any, A: Any, tau: Any) -> tuple[Any, Any]:
+def _reflected_back(ops: Any, grad: Any, self: Any, tau: Any) -> tuple[Any, Any]:
     """Back through the reflectors; what each was applied to is computed once more."""
     count = tau.shape[-1]
     if not count:
-        return ops.zeros_like(A), ops.zeros_like(tau)
-    vectors = _vectors(ops, A, tau)
-    one = t(ops, ops.eye(A.shape[-1], A.shape[-2], dtype=A.dtype, device=A.device))
+        return ops.zeros_like(self), ops.zeros_like(tau)
+    vectors = _vectors(ops, self, tau)
+    one = t(ops, ops.eye(self.shape[-1], self.shape[-2], dtype=self.dtype, device=self.device))
     of_vectors, of_lengths = [], []
     for k in range(count):  # the first reflector was applied last
         rest = ops.narrow(vectors, -1, k + 1, count - k - 1)
@@ -232,13 +232,13 @@ def _reflected_back(ops: Any, grad: Any, A: Any, tau: Any) -> tuple[Any, Any]:
         of_vectors.append(ops.neg(grad_of_v))
         grad = ops.sub(grad, ops.matmul(v, pull))
     made = ops.tril(ops.cat(of_vectors, -1), -1)
-    beyond = ops.zeros_like(ops.narrow(A, -1, count, A.shape[-1] - count))
+    beyond = ops.zeros_like(ops.narrow(self, -1, count, self.shape[-1] - count))
     return ops.cat([made, beyond], -1), ops.cat(of_lengths, -1)
 
 
-composite("linalg_householder_product(Tensor A, Tensor tau) -> Tensor", _householder_product,
+composite("linalg_householder_product(Tensor self, Tensor tau) -> Tensor", _householder_product,
           out=True, method=False, autocast="float32", holomorphic=False,
-          backward={("A", "tau"): _reflected_back},
+          backward={("self", "tau"): _reflected_back},
           doc="The first columns of the product of reflectors, as torch.geqrf packs them.")
 composite("orgqr(Tensor self, Tensor input2) -> Tensor",
           lambda ops, self, input2: ops.linalg_householder_product(self, input2), out=True,

@@ -27,9 +27,16 @@ def _converted(ops: Any, name: str, x: Any, dtype: Any) -> Any:
     return ops.to_dtype(x, dtype) if x.dtype is not dtype else x
 
 
+def _check_order(kind: str, ord: Any) -> None:
+    if isinstance(ord, complex):
+        raise RuntimeError(f"linalg.{kind}_norm: Expected a non-complex scalar as the order of "
+                           "norm.")
+
+
 def _vector_norm(ops: Any, x: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if isinstance(ord, str):
         raise TypeError("linalg_vector_norm(): argument 'ord' must be Number, not str")
+    _check_order("vector", ord)
     check_floating("linalg.vector_norm", x.dtype)
     if isinstance(dim, int):
         dim = (dim,)
@@ -41,7 +48,7 @@ def _vector_norm(ops: Any, x: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any
                        dim if dim is not None and len(dim) else None, keepdim)
 
 
-composite("linalg_vector_norm(Tensor x, any ord=2, any? dim=None, bool keepdim=False, *, "
+composite("linalg_vector_norm(Tensor self, number ord=2, int[1]? dim=None, bool keepdim=False, *, "
           "dtype? dtype=None) -> Tensor", _vector_norm, out=True, method=False,
           doc="The ord-norm of the elements over dim.")
 
@@ -63,6 +70,7 @@ def _pair(ops: Any, A: Any, dim: Any) -> tuple[int, int]:
 
 def _matrix_norm(ops: Any, A: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     name = "linalg.matrix_norm"
+    _check_order("matrix", ord)
     known = ("fro", "nuc") if isinstance(ord, str) else (1, 2, math.inf)
     if (ord if isinstance(ord, str) else abs(ord)) not in known:
         raise RuntimeError(f"{name}: Order {ord} not supported.")
@@ -90,7 +98,8 @@ def _put_back(ops: Any, made: Any, dims: tuple[int, ...]) -> Any:
     return made
 
 
-composite("linalg_matrix_norm(Tensor A, any ord='fro', any dim=[-2,-1], bool keepdim=False, *, "
+composite("linalg_matrix_norm(Tensor self, number|str ord='fro', int[] dim=[-2,-1], "
+          "bool keepdim=False, *, "
           "dtype? dtype=None) -> Tensor", _matrix_norm, out=True, method=False,
           doc="'fro', 'nuc', or the norm induced by 1, 2 or inf (negative: the smallest).")
 
@@ -112,7 +121,7 @@ def _norm(ops: Any, A: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> An
     return _matrix_norm(ops, A, ord, dims, keepdim, dtype)
 
 
-composite("linalg_norm(Tensor A, any? ord=None, any? dim=None, bool keepdim=False, *, "
+composite("linalg_norm(Tensor self, number|str? ord=None, int[1]? dim=None, bool keepdim=False, *, "
           "dtype? dtype=None) -> Tensor", _norm, out=True, method=False,
           doc="The norm of vectors or matrices, by what ord and dim say.")
 
@@ -139,7 +148,7 @@ def _cond(ops: Any, A: Any, p: Any) -> Any:
     return ops.where(ops.ne(info, 0), math.inf, made)
 
 
-composite("linalg_cond(Tensor A, any? p=None) -> Tensor", _cond, out=True, method=False,
+composite("linalg_cond(Tensor self, number|str? p=None) -> Tensor", _cond, out=True, method=False,
           autocast="float32", doc="The condition number: norm(A) * norm(inv(A)).")
 
 
@@ -160,6 +169,7 @@ def _matrix_rank(ops: Any, A: Any, tol: Any, hermitian: bool, atol: Any, rtol: A
     return ops.sum(ops.gt(values, ops.unsqueeze(least, -1)), (-1,))
 
 
-composite("linalg_matrix_rank(Tensor A, any? tol=None, bool hermitian=False, *, any? atol=None, "
-          "any? rtol=None) -> Tensor", _matrix_rank, out=True, method=False, autocast="float32",
+composite("linalg_matrix_rank(Tensor A, float|Tensor? tol=None, bool hermitian=False, *, "
+          "float|Tensor? atol=None, float|Tensor? rtol=None) -> Tensor", _matrix_rank, out=True,
+          method=False, autocast="float32",
           doc="How many singular values exceed max(atol, rtol * largest).")

@@ -143,13 +143,14 @@ def _complex_moments(ops: Any, name: str, self: Any, dims: tuple[int, ...], corr
 
 
 for _name in ("var", "std"):
-    composite(f"{_name}(Tensor self, any? dim=None, any? unbiased=None, bool keepdim=False, *, "
-              "any? correction=None) -> Tensor",
+    composite(f"{_name}(Tensor self, int[1]|bool? dim=None, bool? unbiased=None, "
+              f"bool keepdim=False, *, "
+              "number? correction=None) -> Tensor",
               lambda ops, self, dim, unbiased, keepdim, correction, name=_name: _moments(
                   ops, name, self, dim, unbiased, correction, keepdim)[0], out=True,
               doc="With Bessel's correction by default (correction=1).")
-    composite(f"{_name}_mean(Tensor self, any? dim=None, any? unbiased=None, "
-              "bool keepdim=False, *, any? correction=None) -> (Tensor, Tensor)",
+    composite(f"{_name}_mean(Tensor self, int[1]|bool? dim=None, bool? unbiased=None, "
+              "bool keepdim=False, *, number? correction=None) -> (Tensor, Tensor)",
               lambda ops, self, dim, unbiased, keepdim, correction, name=f"{_name}_mean":
               _moments(ops, name, self, dim, unbiased, correction, keepdim), method=False,
               doc=f"The {_name} and the mean.")

@@ -272,11 +272,11 @@ def asked(needs: tuple[bool, ...], given: tuple[Any, ...]) -> tuple[bool, ...]:
     return tuple(bool(next(wants)) if g is not None else False for g in given)
 
 
-rows("native_layer_norm(Tensor input, any normalized_shape, Tensor? weight, Tensor? bias, "
+rows("native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, "
      "float eps) -> (Tensor, Tensor, Tensor)", _layer_norm, method=False, carriers=1,
      counts_absent=True, backward={("input", "weight", "bias"): _layer_norm_back},
      doc="layer_norm, and the mean and 1 / standard deviation of each sample.")
-composite("layer_norm(Tensor input, any normalized_shape, Tensor? weight=None, "
+composite("layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, "
           "Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
           lambda ops, input, normalized_shape, weight, bias, eps, cudnn_enable:
           ops.native_layer_norm(input, normalized_shape, weight, bias, eps)[0], method=False,
@@ -330,6 +330,6 @@ def _rms_public(ops: Any, input: Any, normalized_shape: Any, weight: Any, eps: f
     return ops.fused_rms_norm(input, normalized_shape, weight, eps)[0]
 
 
-composite("rms_norm(Tensor input, any normalized_shape, Tensor? weight=None, float? eps=None) -> "
+composite("rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> "
           "Tensor", _rms_public, method=False,
           doc="Each sample over its root mean square, scaled.")

@@ -138,7 +138,8 @@ def _norm(ops: Any, self: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> A
     return vector_norm(ops, self, 2 if p in (None, "fro") else p, dim, keepdim)
 
 
-composite("norm(Tensor self, any? p='fro', any? dim=None, bool keepdim=False, dtype? dtype=None) "
+composite("norm(Tensor self, number|str? p='fro', int[1]? dim=None, bool keepdim=False, "
+          "dtype? dtype=None) "
           "-> Tensor", _norm, out=True, doc="The p-norm of the elements.")
 
 __all__ = ["norm_back", "norm_slope", "vector_norm"]

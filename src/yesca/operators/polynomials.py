@@ -64,7 +64,7 @@ for _kind in (*_KINDS, *_OTHERS):
         _title = f"special_{'shifted_' if _shifted else ''}{_name(_kind)}"
         rows(f"{_title}(Tensor x, Tensor n) -> Tensor",
              _two(_title, "polynomial", kind=_kind, shifted=_shifted), kind="library",
-             method=False, out=True,
+             numbers=("x", "n"), method=False, out=True,
              doc="The polynomial of degree n at x" + (" * 2 - 1." if _shifted else "."))
 
 
@@ -80,7 +80,8 @@ def _zeta_back(ops: Any, grad: Any, self: Any, other: Any, other_spec: Any) -> A
 
 
 rows("special_zeta(Tensor self, Tensor other) -> Tensor", _two("special_zeta", "zeta"),
-     kind="library", method=False, out=True, node_name="SpecialZetaBackward0",
+     kind="library", numbers=("self", "other"), method=False, out=True,
+     node_name="SpecialZetaBackward0",
      backward={"self": _not_implemented("zeta", "special_zeta"), "other": _zeta_back},
      doc="Hurwitz's zeta function: the sum of (other + k) ** -self over k >= 0.")
 

@@ -108,12 +108,14 @@ def _power_of(inplace: bool) -> Any:
 
 
 pow_ = composite("pow(Tensor self, Tensor exponent) -> Tensor", _power_of(False), out=True,
+                 numbers=("self", "exponent"),
                  samples=lambda make: [(make(3, 4), 2), (make(2, 3, low=0.3), 0.7 if
                                        make.dtype.startswith(("f", "b")) else 5),
                                        (make(2, 3, low=0.3), make(3, low=0.2)),
                                        (make(low=0.5), make(2, low=0.2))],
                  doc="self ** exponent.")
 composite("pow_(Tensor self, Tensor exponent) -> Tensor", _power_of(True), function=False,
+          numbers=("exponent",),
           samples=lambda make: [(make(3, 4), 2), (make(2, 3, low=0.3), make(3, low=0.2))],
           doc="self ** exponent, in place.")
 

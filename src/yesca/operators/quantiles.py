@@ -76,7 +76,7 @@ def _quantile(name: str) -> Any:
 
 
 for _name in ("quantile", "nanquantile"):
-    composite(f"{_name}(Tensor self, any q, int? dim=None, bool keepdim=False, *, "
+    composite(f"{_name}(Tensor self, float|Tensor q, int? dim=None, bool keepdim=False, *, "
               "str interpolation='linear') -> Tensor", _quantile(_name), out=True,
               autocast="float32",
               doc="The value below which the share q of the values lies"
@@ -230,12 +230,14 @@ def _histogram(ops: Any, self: Any, bins: Any, limits: Any, weight: Any, density
     return ops.named("histogram", (made, edges[0]))
 
 
-composite("histogram(Tensor self, any bins=100, *, any? range=None, Tensor? weight=None, "
+composite("histogram(Tensor self, Tensor|int bins=100, *, float[]? range=None, "
+          "Tensor? weight=None, "
           "bool density=False) -> (Tensor, Tensor)", _histogram, out=True,
           samples=lambda make: [(make(7), make.tensor([-3.0, 0.0, 1.0, 3.0], make.dtype, (4,)))],
           doc="How many (or how much weight of the) elements lie between neighbouring edges.")
-composite("histogramdd(Tensor input, any bins, any? range=None, Tensor? weight=None, "
-          "bool density=False) -> (Tensor, Tensor[])", _histogramdd, method=False,
+composite("histogramdd(Tensor input, tensors|int[1] bins, float[]? range=None, "
+          "Tensor? weight=None, bool density=False) -> (Tensor, Tensor[])", _histogramdd,
+          method=False,
           samples=lambda make: [(make(7, 2), 3), (make(2, 3, 2), (2, 4))],
           doc="How many (or how much weight of the) points lie in each cell of a grid: points of D "
               "coordinates, and D numbers of bins or tensors of edges.")

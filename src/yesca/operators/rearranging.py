@@ -95,7 +95,7 @@ def _roll_public(ops: Any, self: Any, shifts: Any, dims: Any) -> Any:
     return self
 
 
-composite("roll(Tensor self, any shifts, any dims=None) -> Tensor", _roll_public,
+composite("roll(Tensor self, int[1] shifts, int[1] dims=None) -> Tensor", _roll_public,
           backward={"self": lambda ops, grad, shifts, dims: ops.roll(
               grad, tuple([-n for n in _many(shifts)]), dims)},
           doc="Elements moved along dims; those pushed out come in at the other end.")
@@ -207,7 +207,7 @@ def _places_of(ops: Any, repeats: Any) -> Any:
     return made if repeats.dtype is made.dtype else ops.to_dtype(made, repeats.dtype)
 
 
-composite("repeat_interleave(Tensor self, any? repeats=None, int? dim=None, *, "
+composite("repeat_interleave(Tensor self, Tensor|int? repeats=None, int? dim=None, *, "
           "int? output_size=None) -> Tensor", _repeat_interleave,
           samples=lambda make: [(make(3, 2), 2), (make(3, 2), make.integers(2), 1)],
           doc="Each element (or slice of dim) several times in a row.")

@@ -78,7 +78,7 @@ class Record:
     holomorphic: bool = True
     no_complex: str = ""  # what PyTorch says instead of naming a kernel
     kernel: str = ""  # what PyTorch's message calls the kernel that lacks a dtype
-    numbers: tuple[str, ...] = ("other",)  # tensor arguments that may be numbers (elementwise)
+    numbers: tuple[str, ...] | None = None  # tensor arguments that may be numbers (`other`)
     steps: bool = False  # the body takes `narrow`, which rounds a step of it to a half type
     in_range: bool = False  # integers refuse numbers beyond their range (elementwise)
     exact: tuple[str, ...] = ()  # arguments whose numbers and 0-dim tensors half types do not round
@@ -99,7 +99,7 @@ class Record:
     overlap: str = ""  # how a written tensor may meet operands; see `meets`
     stretched: str = ""  # targets of stride 0: refused, "allowed", or named in a warning
     strides: Formula | None = None  # of results that do not lie as the operands do (elementwise)
-    errors: Formula | None = None
+    forms: str = ""  # the signatures that PyTorch lists where none of several fits
     keeps_views: bool = False  # PyTorch's derivative reads views of the operands made at the call
     counts_absent: bool = False  # a tensor that was not given is an edge of the tape's node
     derived_from: Record | None = None
@@ -112,6 +112,8 @@ class Record:
 
     def __post_init__(self) -> None:
         self.name = self.text.partition("(")[0]
+        if self.numbers is None:
+            self.numbers = ("other",) if self.kind == "elementwise" else ()
         self.number = len(BY_NUMBER)
         BY_NUMBER.append(self)
 

@@ -52,7 +52,7 @@ def _sum_back(ops: Any, grad: Any, self_spec: Any, dim: Any, keepdim: bool) -> A
     return made if made.dtype is self_spec.dtype else ops.to_dtype(made, self_spec.dtype)
 
 
-sum_ = reduction("sum(Tensor self, any? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
+sum_ = reduction("sum(Tensor self, int[1]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
                  "Tensor", "sum", dtype="sum", takes="bifc", backward={"self": _sum_back},
                  node_name=_by_dim("Sum"),
                  doc="The sum over dim (all dimensions by default).")
@@ -65,15 +65,15 @@ def _mean_back(ops: Any, grad: Any, self_spec: Any, dim: Any, keepdim: bool) -> 
     return _sum_back(ops, ops.div(grad, max(count, 1)), self_spec, dim, keepdim)
 
 
-mean = reduction("mean(Tensor self, any? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
+mean = reduction("mean(Tensor self, int[1]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
                  "Tensor", "sum", final=lambda total, count: total / count, dtype="float",
                  takes="bifc", backward={"self": _mean_back}, node_name=_by_dim("Mean"),
                  doc="The mean over dim.")
-amax = reduction("amax(Tensor self, any dim=[], bool keepdim=False) -> Tensor", "max",
+amax = reduction("amax(Tensor self, int[1]? dim=[], bool keepdim=False) -> Tensor", "max",
                  dtype="same", backward={"self": lambda ops, grad, self, result, dim, keepdim:
                                          _shared(ops, grad, self, result, dim, keepdim)},
                  doc="The largest value over dim; equal ones share the gradient.")
-amin = reduction("amin(Tensor self, any dim=[], bool keepdim=False) -> Tensor", "min",
+amin = reduction("amin(Tensor self, int[1]? dim=[], bool keepdim=False) -> Tensor", "min",
                  dtype="same", backward={"self": lambda ops, grad, self, result, dim, keepdim:
                                          _shared(ops, grad, self, result, dim, keepdim)},
                  doc="The smallest value over dim; equal ones share the gradient.")
@@ -103,10 +103,10 @@ _all_least = reduction("min_all(Tensor self) -> Tensor", "min", dtype="same", ke
                        method=False, node_name="MinBackward1",
                        backward={"self": lambda ops, grad, self, result:
                                  shared_by_all(ops, grad, self, result)})
-any_ = reduction("any(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "any",
+any_ = reduction("any(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor", "any",
                  before=lambda x: as_bool(x), dtype="bool", takes="bifc",
                  doc="Whether any is true.")
-all_ = reduction("all(Tensor self, any? dim=None, bool keepdim=False) -> Tensor", "all",
+all_ = reduction("all(Tensor self, int[1]? dim=None, bool keepdim=False) -> Tensor", "all",
                  before=lambda x: as_bool(x), dtype="bool", takes="bifc",
                  doc="Whether all are true.")
 
@@ -150,7 +150,7 @@ def _count_nonzero(ops: Any, self: Any, dim: Any) -> Any:
     return ops.sum(ops.ne(self, 0), dim)
 
 
-count_nonzero = composite("count_nonzero(Tensor self, any? dim=None) -> Tensor", _count_nonzero,
+count_nonzero = composite("count_nonzero(Tensor self, int[1]? dim=None) -> Tensor", _count_nonzero,
                           doc="How many are not zero.")
 
 
@@ -301,7 +301,7 @@ def _logsumexp_public(ops: Any, self: Any, dim: Any, keepdim: bool) -> Any:
     return ops.logsumexp_dims(self, reduced_dims(dim, self.dim()), keepdim)
 
 
-composite("logsumexp(Tensor self, any dim, bool keepdim=False) -> Tensor", _logsumexp_public,
+composite("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", _logsumexp_public,
           out=True,
           samples=lambda make: [(make(3, 4), 1), (make(3, 4), (0, 1), True), (make(), 0)],
           doc="log(sum(exp(self))) without overflow.")
@@ -337,7 +337,7 @@ def _hash(p: Any, self: Any, dim: Any, keepdim: bool, mode: int) -> None:
     halved(p, wide, dims, out, int64, operator.xor, 0)
 
 
-rows("hash_tensor(Tensor self, any? dim=None, *, bool keepdim=False, int mode=0) -> Tensor", _hash,
-     kind="reduce", out=True, takes="bifc", kernel="xor_sum_cpu",
+rows("hash_tensor(Tensor self, int[1]? dim=None, *, bool keepdim=False, int mode=0) -> Tensor",
+     _hash, kind="reduce", out=True, takes="bifc", kernel="xor_sum_cpu",
      samples=lambda make: [(make(3, 4),), (make(2, 3, 4), (0, 2), True), (make(5), 0), (make(),)],
      doc="The bits of the elements, as 64-bit numbers, xored over dim (all dimensions by default).")

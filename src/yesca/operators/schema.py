@@ -2,8 +2,10 @@
 
     add(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 
-Argument types: Tensor, Tensor?, Tensor[], Scalar, int, int[], float, bool, str, dtype, device,
-index, any, start (an int, or an integer tensor of no dimension); a trailing `?` admits None.
+Argument types: Tensor, Tensor[], Scalar, int, int[], int[1] (or a single int), float, bool, str,
+dtype, memory_format, device, index, any, number (a Scalar that is part of the plan's key), start
+(an int, or an integer tensor of no dimension); `a|b` admits either, a trailing `?` None as well.
+`argument_types.py` says what they admit.
 `self` is called `input` in the free function.
 """
 
@@ -15,7 +17,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..base.errors import type_name
 from ..core.dtypes import INTEGRAL
 from ..core.tensor_base import TensorBase
 
@@ -114,6 +115,7 @@ class _Missing:
 
 
 _MISSING = _Missing()
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 #: NumPy's names of arguments, which PyTorch takes as well, and its own.
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input",
                "x2": "other"}
@@ -146,13 +148,9 @@ def binder(schema: Schema, target: Callable[..., Any], method: bool) -> Callable
     values = []
     for parameter, name in zip(schema.parameters, shown, strict=True):
         spread = schema.variadic == parameter.name and method
-        whole = parameter.type == "int" or parameter.type.startswith("int[")
+        whole = parameter.type.startswith("int")
         if parameter.type == "start":
             values.append(f"_start({name})")
-            continue
-        if parameter.type == "bool" and (parameter.required or parameter.default is not None):
-            values.append(f"({name} if {name} is True or {name} is False else "
-                          f"_truth({schema.name!r}, {name!r}, {name}))")
             continue
         values.append(f"_gather(_spread, {name})" if spread else
                       f"_whole({name})" if whole else name)
@@ -165,7 +163,7 @@ def binder(schema: Schema, target: Callable[..., Any], method: bool) -> Callable
             f"    return _target({together})\n")
     scope: dict[str, Any] = {
         "_defaults": [p.default for p in schema.parameters], "_target": target,
-        "_truth": truth, "_gather": gather, "_missing": _MISSING, "_whole": whole_numbers,
+        "_gather": gather, "_missing": _MISSING, "_whole": whole_numbers,
         "_start": start,
         "_renamed": lambda values, extra, named: renamed(schema, shown, values, extra, named),
     }
@@ -211,14 +209,15 @@ def gather(values: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
         values = (named,) if isinstance(named, int | TensorBase) else tuple(named)
     elif len(values) == 1 and isinstance(values[0], (tuple, list)):
         values = tuple(values[0])
+    elif len(values) == 1 and not _is_size(values[0]):
+        return values[0]  # type: ignore[no-any-return] # it is refused as it is
     return whole_numbers(values)  # type: ignore[no-any-return]
 
 
-def truth(name: str, argument: str, value: Any) -> Any:
-    """A truth value, which no other number stands for."""
-    if isinstance(value, bool) or value is _MISSING or type(value).__name__ in ("bool", "bool_"):
-        return value
-    raise TypeError(f"{name}(): argument '{argument}' must be bool, not {type_name(value)}")
+def _is_size(value: Any) -> bool:
+    if isinstance(value, TensorBase):
+        return not value._spec.ndim and value._spec.dtype.category == INTEGRAL
+    return isinstance(value, int) and type(value) is not bool or type(value).__module__ == "numpy"
 
 
 def start(value: Any) -> Any:
@@ -230,13 +229,21 @@ def start(value: Any) -> Any:
 
 
 def whole_numbers(value: Any) -> Any:
-    """Sizes and dimensions; integer tensors of one element among them count as their values."""
-    if type(value) is int or value is None:
+    """Sizes and dimensions; integer tensors of no dimension among them count as their values.
+
+    What is no whole number stays as it is: `argument_types` refuses it.
+    """
+    if type(value) is int:
+        if not _LEAST <= value <= _MOST:
+            raise ValueError("Overflow when unpacking long long")
+        return value
+    if value is None:
         return value
     if isinstance(value, TensorBase):
-        return value.__index__()  # type: ignore[attr-defined]
-    if isinstance(value, bool):
-        raise TypeError("a size or dimension must be int, not bool")
-    if isinstance(value, (tuple, list)) and any(isinstance(v, (bool, TensorBase)) for v in value):
-        return tuple(whole_numbers(v) for v in value)
+        spec = value._spec
+        whole = not spec.ndim and spec.dtype.category == INTEGRAL
+        return value.__index__() if whole else value  # type: ignore[attr-defined]
+    if isinstance(value, (tuple, list)) and any(isinstance(v, TensorBase) for v in value):
+        numbers = [whole_numbers(v) for v in value]
+        return numbers if isinstance(value, list) else tuple(numbers)
     return value

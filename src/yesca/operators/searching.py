@@ -101,7 +101,8 @@ def _check_search(line: Any, values: Any, sorter: Any) -> None:
 
 composite("searchsorted(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, "
           "bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", _searchsorted,
-          out=True, method=False, doc="Where values would go in a sorted last dimension.")
+          numbers=("self",), out=True, method=False,
+          doc="Where values would go in a sorted last dimension.")
 
 
 def _bucketize(ops: Any, self: Any, boundaries: Any, out_int32: bool, right: bool) -> Any:
@@ -112,7 +113,8 @@ def _bucketize(ops: Any, self: Any, boundaries: Any, out_int32: bool, right: boo
 
 
 composite("bucketize(Tensor self, Tensor boundaries, *, bool out_int32=False, "
-          "bool right=False) -> Tensor", _bucketize, out=True, method=False,
+          "bool right=False) -> Tensor", _bucketize, numbers=("self",),
+          out=True, method=False,
           doc="The number of the bucket between boundaries that each value lies in.")
 
 
@@ -276,7 +278,8 @@ def _isin(ops: Any, elements: Any, test_elements: Any, assume_unique: bool, inve
 
 
 composite("isin(Tensor elements, Tensor test_elements, *, bool assume_unique=False, "
-          "bool invert=False) -> Tensor", _isin, out=True, method=False,
+          "bool invert=False) -> Tensor", _isin, out=True,
+          numbers=("elements", "test_elements"), method=False,
           doc="Whether each element is among the test elements.")
 
 

@@ -206,7 +206,8 @@ for _suffix in ("", "_"):
               autocast="" if _inplace else "promote",
               doc="self with source written to the slices that the index names.")
     composite(f"index_fill{_suffix}(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
-              _index_fill(_inplace), doc="self with value in the slices that the index names.")
+              _index_fill(_inplace), numbers=("value",),
+              doc="self with value in the slices that the index names.")
     composite(f"index_reduce{_suffix}(Tensor self, int dim, Tensor index, Tensor source, "
               "str reduce, *, bool include_self=True) -> Tensor", _index_reduce(_inplace),
               out=not _inplace, doc="source folded into the slices that the index names.")

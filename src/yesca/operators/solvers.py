@@ -137,7 +137,7 @@ def _solve_triangular(ops: Any, A: Any, B: Any, upper: bool, left: bool, unitria
     return t(ops, ops.triangular_parts(t(ops, A), t(ops, B), not upper, unitriangular, False))
 
 
-composite("linalg_solve_triangular(Tensor A, Tensor B, *, bool upper, bool left=True, "
+composite("linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, "
           "bool unitriangular=False) -> Tensor", _solve_triangular, out=True, method=False,
           doc="The X of A X = B for a triangular A; the other triangle is not read.")
 
@@ -353,8 +353,9 @@ def _pinv_public(ops: Any, A: Any, rcond: Any, hermitian: bool, atol: Any, rtol:
     return ops.linalg_pinv_parts(A, atol, rtol, hermitian)
 
 
-composite("linalg_pinv(Tensor A, any? rcond=None, bool hermitian=False, *, any? atol=None, "
-          "any? rtol=None) -> Tensor", _pinv_public, out=True, method=False,
+composite("linalg_pinv(Tensor A, float|Tensor? rcond=None, bool hermitian=False, *, "
+          "float|Tensor? atol=None, "
+          "float|Tensor? rtol=None) -> Tensor", _pinv_public, out=True, method=False,
           doc="The pseudo-inverse.")
 composite("pinverse(Tensor self, float rcond=1e-15) -> Tensor",
           lambda ops, self, rcond: ops.linalg_pinv(self, rcond), autocast="float32",
@@ -469,7 +470,7 @@ def _tensorsolve(ops: Any, self: Any, other: Any, dims: Any) -> Any:
     return ops.reshape(made, rest)
 
 
-composite("linalg_tensorsolve(Tensor self, Tensor other, any? dims=None) -> Tensor",
+composite("linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
           _tensorsolve, out=True, method=False, autocast="float32",
           doc="The X of torch.tensordot(self, X) = other.")
 

@@ -9,6 +9,7 @@ from ..core.spec import contiguous_strides, spec
 from ..core.views import wrap_dim
 from ..loops.ir import Expr, cast, const
 from ..loops.scalar import isnan, where
+from .argument_types import is_whole
 from .kinds import (
     composite, compute_dtype, elementwise, reduced_dims, reduced_shape, reduction, rows,
 )
@@ -39,7 +40,7 @@ def _nansum(ops: Any, self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     return ops.nansum_real(self, dim, keepdim, dtype=dtype)
 
 
-composite("nansum(Tensor self, any? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
+composite("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
           "Tensor", _nansum, out=True, doc="The sum over dim with NaN as zero.")
 
 
@@ -51,7 +52,7 @@ def _nanmean(ops: Any, self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     return ops.div(ops.nansum(self, dim, keepdim, dtype=dtype), count)
 
 
-composite("nanmean(Tensor self, any? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
+composite("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> "
           "Tensor", _nanmean, out=True, doc="The mean over dim of what is not NaN.")
 
 # ---- smallest and largest --------------------------------------------------------------------
@@ -200,7 +201,7 @@ def _dist_back(ops: Any, grad: Any, self: Any, other: Any, result: Any, p: Any, 
                   zip(needs, (made, ops.neg(made)), (self_spec, other_spec), strict=True)])
 
 
-composite("dist(Tensor self, Tensor other, any p=2) -> Tensor", _dist,
+composite("dist(Tensor self, Tensor other, number p=2) -> Tensor", _dist,
           backward={("self", "other"): _dist_back},
           samples=lambda make: [(make(3, 4), make(3, 4)), (make(3), make(3), 1),
                                 (make(2, 3), make(3), 3)],
@@ -251,7 +252,7 @@ def _renorm_back(ops: Any, grad: Any, self: Any, p: Any, dim: int, maxnorm: Any)
     return made if made.dtype is dtype else ops.to_dtype(made, dtype)
 
 
-composite("renorm(Tensor self, any p, int dim, any maxnorm) -> Tensor", _renorm, inplace=True,
+composite("renorm(Tensor self, number p, int dim, number maxnorm) -> Tensor", _renorm, inplace=True,
           out=True, backward={"self": _renorm_back}, holomorphic=False,
           samples=lambda make: [(make(3, 4), 2, 0, 1.0), (make(2, 3, 4), 1, 1, 0.5)],
           doc="self with each part along dim scaled down to a p-norm of at most maxnorm.")
@@ -287,7 +288,15 @@ elementwise("lcm(Tensor self, Tensor other) -> Tensor", _common_multiple, takes=
 def _unravel(ops: Any, indices: Any, shape: Any) -> tuple[Any, ...]:
     if indices.dtype.category >= FLOATING or indices.dtype is bool_:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
-    sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    if not isinstance(shape, (int, tuple, list)):
+        raise TypeError("expected 'shape' to be int or sequence of ints, but got "
+                        f"{type(shape)}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    wrong = [n for n in sizes if not isinstance(n, int) and not is_whole(n)]
+    if wrong:
+        raise TypeError("expected 'shape' sequence to only contain ints, but got "
+                        f"{type(wrong[0])}")
+    sizes = tuple(int(n) for n in sizes)
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     steps = contiguous_strides(sizes)

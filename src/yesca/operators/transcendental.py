@@ -144,7 +144,7 @@ def _logit_grad(grad: Expr, self: Expr, eps: Any) -> Expr:
     return where((self < eps) | (self > 1.0 - eps), 0.0, made)
 
 
-logit = elementwise("logit(Tensor self, Scalar? eps=None) -> Tensor", _logit, dtype="float",
+logit = elementwise("logit(Tensor self, float? eps=None) -> Tensor", _logit, dtype="float",
                     backward={"self": _logit_grad}, domain=(0.1, 0.9),
                     doc="log(self / (1 - self)).", twice="WhereBackward0")
 

@@ -55,7 +55,7 @@ def _as_dtype(base: Spec, dtype: DType) -> tuple[Any, ...]:
 
 
 _back = {"self": lambda ops, grad, self_spec: ops.reshape(grad, tuple(self_spec.shape))}
-view_ = view("view(Tensor self, int[]... size) -> Tensor", _view, function=False,
+view_ = view("view(Tensor self, size... size) -> Tensor", _view, function=False,
              samples=lambda make: [(make(3, 4), (2, -1)), (make(2, 3, 4), (2, 3, 2, 2)),
                                    (make(), (1, 1)), (make(0, 3), (3, 0))],
              backward={"self": lambda ops, grad, self_spec, size: ops.view(
@@ -159,7 +159,7 @@ permute = view("permute(Tensor self, int[]... dims) -> Tensor", algebra.permute,
                samples=lambda make: [(make(2, 3, 4), (2, 0, 1)), (make(3, 4), (-1, 0))],
                doc="Dimensions in another order.")
 movedim = composite(
-    "movedim(Tensor self, any source, any destination) -> Tensor",
+    "movedim(Tensor self, int[1] source, int[1] destination) -> Tensor",
     lambda ops, self, source, destination: ops.permute(self, algebra.moved_order(
         self.dim(), _many(source), _many(destination))), aliases=("moveaxis",),
     samples=lambda make: [(make(2, 3, 4), 0, 2), (make(2, 3, 4), (0, 1), (-1, 0))],
@@ -199,7 +199,7 @@ def _overload(dim: Any) -> int:
 
 
 squeeze = view(
-    "squeeze(Tensor self, any? dim=None) -> Tensor",
+    "squeeze(Tensor self, int[1]? dim=None) -> Tensor",
     lambda base, dim: algebra.squeeze(base, None if dim is None else _many(dim)),
     node_name=lambda plan: f"SqueezeBackward{_overload(plan.values[1])}",
     backward=_back, doc="Dimensions of size 1 dropped.",
@@ -244,7 +244,7 @@ def _parted(name: str, arguments: str, mapping: Any, *, doc: str, parts: Any, **
 select = _parted("select", "int dim, int index", algebra.select,
                  parts=[((3, 4), (0, 1), (4,)), ((2, 3, 4), (-1, -2), (2, 3)), ((3,), (0, 0), ())],
                  doc="One index of a dimension, which goes away.")
-slice_ = _parted("slice", "int dim=0, any? start=None, any? end=None, int step=1",
+slice_ = _parted("slice", "int dim=0, int? start=None, int? end=None, int step=1",
                  algebra.slice_, function=False, method=False,
                  parts=[((3, 4), (1, 1, 3, 1), (3, 2)), ((5, 2), (0, None, None, 2), (3, 2)),
                         ((3, 4), (0, 2, 2, 1), (0, 4))],
@@ -424,7 +424,7 @@ unfold = view("unfold(Tensor self, int dimension, int size, int step) -> Tensor"
               samples=lambda make: [(make(5), 0, 3, 1), (make(2, 6), 1, 2, 2), (make(), 0, 1, 1)],
               doc="Windows of a dimension.")
 sum_to = composite(
-    "sum_to_size(Tensor self, int[]... size) -> Tensor",
+    "sum_to_size(Tensor self, int[1]... size) -> Tensor",
     lambda ops, self, size: _sum_to(ops, self, tuple(size)), function=True,
     samples=lambda make: [(make(2, 3, 4), (3, 1)), (make(3, 4), (3, 4)), (make(3, 4), ())],
     doc="Summed over the dimensions that broadcasting stretched.")

@@ -16,6 +16,7 @@ from ..core.spec import Spec, conjugated, negated, spec
 from ..core.views import expand_strides
 from ..loops import ir
 from ..loops.ir import Buffer, Expr, Stage, Store
+from ..operators.filling import does_not_fit
 from ..targets.llvm import GENERAL
 from . import folding, geometry, kernels, tables, variants
 from .inspection import verify_order
@@ -126,6 +127,8 @@ class Program:
 
     def argument(self, position: int, dtype: DType) -> Expr:
         """The call's number at this position of its arguments, given at run time."""
+        if isinstance(self.values[position], complex) and not dtype.is_complex:
+            raise does_not_fit(dtype)
         if isinstance(self.values[position], float) and dtype.category < dtypes.FLOATING:
             return ir.cast(self._slot(("call", self.ordinal(position)), dtypes.float64), dtype)
         return self._slot(("call", self.ordinal(position)), dtype)
