@@ -72,3 +72,21 @@ def test_the_gradient_of_a_view_beyond_its_base():
     x = torch.arange(6.0).requires_grad_()
     x.narrow(0, 2, 2).as_strided((2,), (3,), 0).sum().backward()
     assert x.grad.tolist() == [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("write", [lambda v: v.tanh_(), lambda v: v.exp_(), lambda v: v.sigmoid_(),
+                                   lambda v: v.sqrt_()])
+def test_a_result_that_is_kept_stands_in_the_base(write):
+    """The gradient's graph reaches a write through a view by the base alone: nothing is freed
+    before it has been used."""
+    x = torch.tensor([[0.3, 0.5, 0.7], [0.2, 0.4, 0.9]], dtype=torch.float64, requires_grad=True)
+
+    def function(x):
+        y = x * 1
+        write(y[:, 1:])
+        return y * y
+
+    first, = torch.autograd.grad(function(x).sum(), x, create_graph=True)
+    found, = torch.autograd.grad(first.sum(), x)
+    assert torch.autograd.gradgradcheck(function, x)
+    assert found.shape == x.shape

@@ -218,3 +218,9 @@ def test_only_numbers_and_tensors_are_assigned(value):
         with pytest.raises(TypeError) as caught:
             CUBE.clone()[index] = value
         assert str(caught.value) == f"can't assign a {name} to a torch.LongTensor"
+
+
+def test_reads_of_nothing_lie_row_by_row():
+    nothing = torch.tensor([], dtype=torch.int64)
+    assert torch.zeros(2, 1)[nothing].stride() == (1, 1)
+    assert torch.zeros(2, 3, 1).permute(2, 1, 0)[:, nothing, :1].stride() == (1, 1, 1)

@@ -14,6 +14,7 @@ from ..core.tensor_base import BarredView
 from ..dispatch.call import OPERATORS
 from ..dispatch.fast import next_sequence
 from ..dispatch.inplace import check_origin
+from ..dispatch.state import STATE
 from .node import Node
 
 
@@ -89,7 +90,7 @@ class CopySlices(OwnNode):
             grad = OPERATORS.copy_like(grad, tuple(base.shape), tuple(base.strides))
         grad = _to_view(grad, spec, base)
         part = OPERATORS.as_strided(grad, size, stride, grad._offset + offset)
-        inside = list(self._inner.apply([OPERATORS.clone(part)]))
+        inside = self._inside(OPERATORS.clone(part))
         own = inside.pop(self._position)
         if self._edges[0] is None:
             return [None, *inside]
@@ -97,6 +98,23 @@ class CopySlices(OwnNode):
             own = OPERATORS.zeros_like(part)
         made = OPERATORS.strided_scatter(grad, own, size, stride, offset)
         return [_to_base(made, spec, base), *inside]
+
+    def _inside(self, part: Any) -> list[Any]:
+        """The written call's gradients; a graph of them finds its result in the base: by itself the
+        call is no part of the graph, and is freed with this node."""
+        if not STATE.grad:
+            return list(self._inner.apply([part]))
+        self._inner.extra.around = self
+        try:
+            return list(self._inner.apply([part]))
+        finally:
+            self._inner.extra.around = None
+
+    def written(self) -> ViewNode:
+        """The place on the tape of what was written."""
+        made = ViewNode((self,), (0,))
+        made._view = self._view
+        return made
 
 
 def _to_view(grad: Any, spec: Any, base: Any) -> Any:

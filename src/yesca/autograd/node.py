@@ -27,10 +27,11 @@ class NodeExtra:
     label         its name, where that is not the record's
     detached      results whose tensors were taken off the tape in place
     handle        a weak reference to the object that `grad_fn` gave
+    around        while its derivative runs: the `CopySlices` of a write through a view
     """
 
     __slots__ = ("pre_hooks", "hooks", "tensor_hooks", "retained", "metadata", "trace", "label",
-                 "detached", "handle")
+                 "detached", "handle", "around")
 
     def __init__(self) -> None:
         self.pre_hooks: OrderedDict[int, Any] | None = None
@@ -42,6 +43,7 @@ class NodeExtra:
         self.label = ""
         self.detached: set[int] | None = None
         self.handle: Any = None
+        self.around: Any = None
 
 
 class Node(NodeBase):

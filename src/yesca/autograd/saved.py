@@ -105,8 +105,8 @@ def restore(node: Any, kept: Saved, is_result: bool, position: int, linked: bool
 
     asked: by name, not by the derivative, which refuses what has left the tape.
     """
-    edge = node if is_result else node._edges[position]
-    port = position if is_result else node._ports[position]
+    edge, port = _result_place(node, position) if is_result else (
+        node._edges[position], node._ports[position])
     follow = not is_result and not (node._plan is not None and node._plan.record.keeps_views)
     if follow and isinstance(edge, TensorBase) and not isinstance(kept, Packed):
         if kept.counter.value != kept.version:
@@ -126,6 +126,14 @@ def restore(node: Any, kept: Saved, is_result: bool, position: int, linked: bool
             return link(made, edge)
         made._node, made._output_nr = edge, port
     return made
+
+
+def _result_place(node: Any, position: int) -> tuple[Any, int]:
+    """Where a node's result is on the tape: in a base, if it was written through a view."""
+    extra = node._extra
+    if extra is None or extra.around is None:
+        return node, position
+    return extra.around.written(), 0
 
 
 def _check_version(kept: Saved, edge: Any, port: int) -> None:

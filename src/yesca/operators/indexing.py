@@ -142,6 +142,8 @@ def _order(source: Any, indices: Any, common: tuple[int, ...], at: int) -> tuple
     """Strides of the result: dimensions in the order of those kept, then of the indices'."""
     full = tuple(source.spec.shape)
     shape = (*(1 for _ in range(at)), *common, *(1 for _ in range(len(full) - at - len(common))))
+    if shape == full and 0 in full:  # as for all operators of tensors without elements
+        return algebra.contiguous_strides(full)
     order = [source.spec.strides]
     for index in indices:
         steps = algebra.view_strides(common, places.spread(index, common).spec.strides, shape)
