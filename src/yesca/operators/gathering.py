@@ -351,27 +351,26 @@ def _source_grad(ops: Any, made: Any, index: Any, src_spec: Any) -> Any:
 def _scatter_public(inplace: bool) -> Any:
     def body(ops: Any, self: Any, dim: int, index: Any, src: Any, value: Any, reduce: Any) -> Any:
         if (src is None) is (value is None):
-            raise TypeError("scatter() received an invalid combination of arguments - got "
-                            f"{'neither src nor' if src is None else 'both src and'} value")
+            raise TypeError("scatter() received an invalid combination of arguments - either src "
+                            "or value is given")
         src = value if src is None else src
         if reduce not in (None, "add", "multiply"):
             raise RuntimeError("reduce argument must be either add or multiply.")
-        function = ops.scatter_fold_ if inplace else ops.scatter_fold
-        return function(self, dim, index, src, _FOLDS[reduce or ""])
+        return _scatter_add(inplace)(ops, self, dim, index, src, _FOLDS[reduce or ""])
     return body
 
 
 def _scatter_add(inplace: bool) -> Any:
-    def body(ops: Any, self: Any, dim: int, index: Any, src: Any) -> Any:
+    def body(ops: Any, self: Any, dim: int, index: Any, src: Any, fold: str = "sum") -> Any:
         function = ops.scatter_fold_ if inplace else ops.scatter_fold
-        return function(self, dim, index, src, "sum")
+        return function(self, dim, index, src, fold)
     return body
 
 
 for _suffix, _inplace in (("", False), ("_", True)):
     composite(f"scatter{_suffix}(Tensor self, int dim, Tensor index, Tensor? src=None, *, "
               "Scalar? value=None, str? reduce=None) -> Tensor", _scatter_public(_inplace),
-              out=not _inplace, numbers=("src",),
+              numbers=("src",), out=not _inplace,
               doc="self with src written where the index says along dim.")
     composite(f"scatter_add{_suffix}(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
               _scatter_add(_inplace), out=not _inplace,
@@ -498,7 +497,6 @@ rows("scatter_reduce_fold(Tensor self, int dim, Tensor index, Tensor src, str re
 for _suffix in ("", "_"):
     composite(f"scatter_reduce{_suffix}(Tensor self, int dim, Tensor index, Tensor src, "
               "str reduce, *, bool include_self=True) -> Tensor",
-              lambda ops, self, dim, index, src, reduce, include_self, suffix=_suffix: getattr(
-                  ops, f"scatter_reduce_fold{suffix}")(self, dim, index, src, reduce,
-                                                       include_self),
+              lambda ops, *arguments, suffix=_suffix: getattr(
+                  ops, f"scatter_reduce_fold{suffix}")(*arguments),
               out=not _suffix, doc="src folded into self where the index says along dim.")
