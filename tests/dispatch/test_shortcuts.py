@@ -26,6 +26,7 @@ x = yesca.arange(12.0).reshape(3, 4)
 CALLS = {
     "split": lambda: x.split(2), "split of one": lambda: x.split(9), "chunk": lambda: x.chunk(2, 1),
     "unbind": lambda: x.unbind(0), "max": lambda: x.max(), "max over": lambda: x.max(1),
+    "many views": lambda: yesca.ones(2, 500).unbind(1),
     "max of two": lambda: x.max(x.flip(0)), "sort": lambda: x.sort(descending=True),
     "argsort": lambda: x.argsort(), "std": lambda: x.std(0), "topk": lambda: x.topk(2),
     "zeros": lambda: yesca.zeros(2, 3), "ones of a list": lambda: yesca.ones([2, 3]),
@@ -52,6 +53,7 @@ def test_the_second_call_equals_the_first(name):
 @pytest.mark.parametrize("wants", [False, True])
 def test_gradients(wants):
     for function in (lambda v: v.std(0).sum(), lambda v: v.max(1).values.sum(), lambda v: v.max(),
+                     lambda v: sum(v.expand(100, 3, 4).reshape(-1, 4).unbind()[7:300:9]).sum(),
                      lambda v: v.split(2)[0].sum(), lambda v: yesca.cat([v, v]).sum(),
                      lambda v: (3 / v).sum(), lambda v: v.tril().sum(),
                      lambda v: v.sort(1).values[:, 0].sum()):

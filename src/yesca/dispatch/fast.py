@@ -31,7 +31,7 @@ from .state import STATE, listeners
 
 CAPACITY = 1 << 15
 LIMIT = CAPACITY // 2  # entries; then the table starts anew
-SLOTS, WORDS, RESULTS, VIEWS, OPERANDS, PARAMETERS = 144, 512, 15, 64, 62, 32
+SLOTS, WORDS, RESULTS, VIEWS, OPERANDS, PARAMETERS = 144, 512, 15, 4096, 62, 32
 #: Entries of an operator whose key holds numbers; more are not made, for they may never recur.
 FIXED_LIMIT = 512
 
@@ -339,7 +339,8 @@ class _Fast:
         """Whether the builtin has room for a plan and what it asks for."""
         if plan.inplace and len(plan.results) != 1:
             return False
-        slots = plan.operands + len(plan.results) + len(plan.temporaries)
+        new = 0 if plan.views else len(plan.results)
+        slots = plan.operands + new + len(plan.temporaries)
         if plan.meta or plan.host or plan.negated or slots >= SLOTS or plan.operands > OPERANDS or \
                 plan.checks > 8 or any(len(one.words) > WORDS for one in plan.launches):
             return False

@@ -239,6 +239,12 @@ def together(made: ptr, count: i64, cls: obj) -> obj:
     several = tuple_new(count)
     for index in range(count):
         tuple_set(several, index, load_obj(made, index * 8))
+    return classed(several, cls)
+
+
+@unit.function
+def classed(several: obj, cls: obj) -> obj:
+    """A tuple, or the object of a class that is made from it; takes its reference over."""
     if cls is None:
         return several
     named = call_one(cls, several)

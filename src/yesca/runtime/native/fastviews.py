@@ -1,14 +1,15 @@
 """The fast call path's views: the first operand's storage under one other spec, or several."""
 
 from ...targets.native import Unit, i64, load_i64, load_obj, obj, ptr, stack, store_obj, store_ptr
+from .. import layout
 from . import fastkey as k
 from .fastobjects import (
     E_AFTER, E_HOOKS, E_NAME, E_RETAIN, EXTRA_TYPE, NO_GRAD_TYPE, SEVERAL_TYPE, new_object,
     new_tensor, put, shared,
 )
-from .fastrun import HEADER, drop, together
+from .fastrun import HEADER, classed
 from .fasttape import record
-from .objects import decref, incref, long_as, long_from, type_of
+from .objects import decref, incref, long_as, long_from, tuple_new, tuple_set, type_of
 
 unit = Unit("fastviews")
 
@@ -75,7 +76,9 @@ def run_views(call: ptr, plan: ptr) -> obj:
     """Several views of one tensor, as a tuple."""
     specs = plan + HEADER * 8 + 8
     count = load_i64(plan, 16)
-    made = stack(8 * 64)
+    several = tuple_new(count)
+    if several is None:
+        return None
     kind = shared(SEVERAL_TYPE)
     if load_i64(call, k.GRAD) == 0:
         kind = shared(NO_GRAD_TYPE)
@@ -83,11 +86,12 @@ def run_views(call: ptr, plan: ptr) -> obj:
         entry = specs + index * 32
         one = seen_as(load_obj(call, k.TENSORS), load_obj(entry), load_i64(entry, 8), kind)
         if one is None:
-            drop(made, index)
+            decref(several)
             return None
-        store_obj(made, index * 8, one)
+        tuple_set(several, index, one)
     if load_i64(call, k.MASK) != 0 and load_i64(plan, 40) != 0:
-        keep = specs + count * 32
+        keep, made = specs + count * 32, ptr(several) + layout.TUPLE_ITEMS
         if not record(call, plan, keep, load_i64(plan, 72), made, specs, count):
+            decref(several)
             return None
-    return together(made, count, load_obj(plan, 88))
+    return classed(several, load_obj(plan, 88))
