@@ -150,3 +150,64 @@ def test_dimensions_in_an_order_of_their_own() -> None:
             torch.empty_permuted(size, order)
     with pytest.raises(TypeError, match="must be tuple of ints, not int"):
         torch.empty_permuted(2, (0,))
+
+
+def test_norms_of_order_0_are_on_the_tape_without_a_gradient() -> None:
+    for norm in (lambda x: torch.linalg.vector_norm(x, 0), lambda x: x.norm(0),
+                 lambda x: torch.linalg.norm(x, 0), lambda x: torch.norm(x[None], 0, dim=1)):
+        x = torch.tensor([1.0, 0.0, -2.0], requires_grad=True)
+        made = norm(x)
+        assert made.sum().item() == 2 and made.grad_fn.name() == "LinalgVectorNormBackward0"
+        (made.sum() + (3 * x).sum()).backward()
+        assert x.grad.tolist() == [3, 3, 3]
+
+
+def test_no_differences_at_all_are_a_copy() -> None:
+    x = torch.arange(4.0, requires_grad=True)
+    made = torch.diff(x, 0, prepend=torch.ones(2), append=torch.ones(1))
+    assert made.tolist() == [0, 1, 2, 3] and made.data_ptr() != x.data_ptr()
+    assert made.grad_fn.name().endswith("CopyBackwards")
+    with pytest.raises(RuntimeError, match="prepend or append to be the same dimension"):
+        torch.diff(x, 0, prepend=torch.ones(2, 2))
+
+
+def test_lines_of_whole_numbers_have_whole_ends() -> None:
+    assert torch.linspace(4.3, 9.9, 5, dtype=torch.int32).tolist() == [4, 5, 6, 7, 9]
+    assert torch.linspace(4.3, 0, 9, dtype=torch.uint8).tolist() == [4, 3, 3, 2, 2, 1, 1, 0, 0]
+    assert torch.linspace(-3, 0, 3, dtype=torch.uint8).tolist() == [253, 126, 0]
+    with pytest.raises(RuntimeError, match="cannot be converted to type uint8_t without overflow"):
+        torch.linspace(0, 300, 5, dtype=torch.uint8)
+
+
+def test_contractions_keep_small_integers() -> None:
+    a, b = torch.ones(1, 1, 1, dtype=torch.int32), torch.ones(2, 1, 2, dtype=torch.int32)
+    made = torch.tensordot(a, b, ((0, 1), (2, 0)))
+    assert made.dtype is torch.int32 and made.tolist() == [[4]]
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_complex_numbers_are_added_where_they_are_scattered(dtype: torch.dtype) -> None:
+    x, index = torch.ones(3, dtype=dtype), torch.tensor([0, 0])
+    assert x.scatter(0, index, 2.5j, reduce="add").tolist() == [1 + 5j, 1, 1]
+    assert torch.tensor(1j, dtype=dtype).scatter(0, torch.tensor(0), 2.5, reduce="add").item() == \
+        2.5 + 1j
+    wide = torch.zeros(2, 2, dtype=dtype).scatter_(1, torch.tensor([[0], [1]]), 1j, reduce="add")
+    assert wide.tolist() == [[1j, 0], [0, 1j]]
+
+
+def test_nearest_bytes() -> None:
+    for rank in (1, 2, 3):
+        x = torch.arange(2**rank, dtype=torch.uint8).reshape(1, 1, *(2,) * rank)
+        for mode in ("nearest", "nearest-exact"):
+            made = F.interpolate(x, scale_factor=2, mode=mode)
+            assert made.dtype is torch.uint8
+            assert made.sum().item() == 2**rank * x.sum().item()
+    x = torch.ones(1, 1, 2, 2, 2, dtype=torch.int8)
+    for shape, mode, kernel in (((1, 1, 8), "nearest", "compute_indices_weights_nearest"),
+                                ((1, 1, 8), "linear", "compute_indices_weights_linear"),
+                                ((1, 1, 2, 4), "nearest-exact", "upsample_nearest2d_channels_last"),
+                                ((1, 1, 2, 4), "bilinear", "upsample_bilinear2d_channels_last"),
+                                ((1, 1, 2, 4), "bicubic", "compute_indices_weights_cubic"),
+                                ((1, 1, 2, 2, 2), "trilinear", "compute_indices_weights_linear")):
+        with pytest.raises(NotImplementedError, match=f"\"{kernel}\" not implemented for 'Char'"):
+            F.interpolate(x.reshape(shape), scale_factor=2, mode=mode)

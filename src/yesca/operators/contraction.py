@@ -121,7 +121,7 @@ def _presummed(ops: Any, a: Any, left: Labels, right: Labels, out: Labels) -> tu
     own = tuple(d for d, g in enumerate(left) if g not in right and g not in out)
     if not own:
         return a, left
-    return ops.sum(a, own), tuple(g for d, g in enumerate(left) if d not in own)
+    return ops.sum(a, own, dtype=a.dtype), tuple(g for d, g in enumerate(left) if d not in own)
 
 
 def _aligned(ops: Any, a: Any, labels: Labels, out: Labels) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import FLOATING, DType, complex128, float64, int64
+from ..core.dtypes import FLOATING, INTEGRAL, DType, complex128, float64, int64
 from ..core.memory_formats import strides_for
 from ..core.spec import spec
 from ..loops.ir import Expr, cast, coord
@@ -29,12 +29,13 @@ rows("ramp(any count, any dtype, Scalar start, Scalar step) -> Tensor", _ramp, k
 
 
 def _line(p: Any, count: int, dtype: DType, start: Any, end: Any) -> None:
-    """Computed from both ends, so that each end is exact."""
+    """Computed from both ends, so that each end is exact; ends of whole numbers are whole."""
     out = p.result(spec(dtype, (count,), None, p.device))
     wide = complex128 if dtype.is_complex else float64
 
     def body() -> Expr:
-        low, high = p.argument(2, wide), p.argument(3, wide)
+        low, high = (cast(filling(p, k, dtype), wide) if dtype.category == INTEGRAL else
+                     p.argument(k, wide) for k in (2, 3))
         if count < 2:
             return cast(low, dtype)
         step = (high - low) / p.fixed(max(count - 1, 1), float64)

@@ -37,8 +37,8 @@ def _diff(ops: Any, self: Any, n: int, dim: int, prepend: Any, append: Any) -> A
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     made = _joined(ops, self, d, prepend, append)
-    if n == 0:
-        return ops.narrow(made, d, 0, made.shape[d])
+    if n == 0:  # what is put around it is looked at only
+        return ops.copy(ops.zeros_like(self), self)
     subtract = ops.logical_xor if made.dtype is bool_ else ops.sub
     for _ in range(min(n, made.shape[d])):
         left = max(made.shape[d] - 1, 0)

@@ -73,7 +73,8 @@ def _matrix_norm(ops: Any, A: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any
     _check_order("matrix", ord)
     known = ("fro", "nuc") if isinstance(ord, str) else (1, 2, math.inf)
     if (ord if isinstance(ord, str) else abs(ord)) not in known:
-        raise RuntimeError(f"{name}: Order {ord} not supported.")
+        shown = ord if isinstance(ord, str) else f"{ord:g}"
+        raise RuntimeError(f"{name}: Order {shown} not supported.")
     check_floating(name, A.dtype)
     check_matrix(name, Seen(A))
     rows, columns = _pair(ops, A, dim)

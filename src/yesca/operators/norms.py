@@ -62,7 +62,7 @@ def vector_norm(ops: Any, self: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
     if ord == 1:
         return ops.norm1(self, dim, keepdim)
     if ord == 0:
-        return ops.sum(ops.to_dtype(ops.ne(self, 0), self.dtype), dim, keepdim)
+        return ops.norm0(self, dim, keepdim)
     return ops.norm_extreme(self, ord > 0, dim, keepdim)
 
 
@@ -87,6 +87,13 @@ composite("norm_extreme(Tensor self, bool largest, any? dim=None, bool keepdim=F
           backward={"self": _extreme_back},
           samples=lambda make: [(make(3, 4), True), (make(3, 4), False, 1),
                                 (make(2, 3, 4), True, (0, 2), True)])
+
+
+composite("norm0(Tensor self, any? dim=None, bool keepdim=False) -> Tensor",
+          lambda ops, self, dim, keepdim: ops.sum(
+              ops.to_dtype(ops.ne(self, 0), self.dtype), dim, keepdim), method=False,
+          node_name="LinalgVectorNormBackward0", backward={"self": lambda ops, grad: None},
+          samples=lambda make: [(make(3, 4),), (make(3, 4), 1), (make(2, 3, 4), (0, 2), True)])
 
 
 composite("norm1(Tensor self, any? dim=None, bool keepdim=False) -> Tensor",

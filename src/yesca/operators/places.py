@@ -107,10 +107,12 @@ def put(p: Any, out: Any, keep: Sequence[int], steps: Sequence[int], value: Any,
         plain = p.temporary(tuple(value.spec.shape), value.spec.dtype)
         p.flat(lambda v: v, [value], [plain])
         value = plain
-    if combine and out.spec.dtype.category == COMPLEX and (combine != "sum" or out.spec.conj
-                                                           or callable(value)):
+    if combine and out.spec.dtype.category == COMPLEX and (combine != "sum" or out.spec.conj):
         raise p.record.lacks(SCALAR_NAMES[out.spec.dtype])
     if combine and out.spec.dtype.category == COMPLEX:  # both parts by themselves
+        if callable(value):
+            number, value = value, p.temporary((*keep, place.spec.shape[-1]), out.spec.dtype)
+            p.flat(number, [], [value])
         parts, out, value = 2, as_pairs(out), as_pairs(value)
         keep, steps = [*keep, 2], [*(2 * s for s in steps), 1]
         last = value.spec.ndim - 1

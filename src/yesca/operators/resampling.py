@@ -118,9 +118,17 @@ def _check(p: Any, self: Any, result: Sizes, name: str) -> None:
         raise RuntimeError(f"Non-empty {rank + 2}D data tensor expected but got a tensor with "
                            f"sizes {list(shape)}")
     dtype = self.spec.dtype
-    if dtype.category != FLOATING and not (dtype is uint8 and rank == 2):
-        raise NotImplementedError(f'"{name}_channels_last" not implemented for '
+    if dtype.category != FLOATING and not (dtype is uint8 and (rank == 2 or "nearest" in name)):
+        raise NotImplementedError(f'"{_refusal(name, rank)}" not implemented for '
                                   f"'{p.scalar_name(dtype)}'")
+
+
+def _refusal(name: str, rank: int) -> str:
+    """What messages call the kernel that lacks a dtype."""
+    word = next(word for word in ("nearest", "cubic", "linear") if word in name)
+    if rank != 2 or word == "cubic":
+        return f"compute_indices_weights_{word}"
+    return f"{name.replace('_exact', '')}_channels_last"
 
 
 def _resample(p: Any, self: Any, result: Sizes, mode: str, corners: bool, factors: Any) -> None:
