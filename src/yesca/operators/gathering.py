@@ -370,11 +370,9 @@ def _scatter_add(inplace: bool) -> Any:
 for _suffix, _inplace in (("", False), ("_", True)):
     composite(f"scatter{_suffix}(Tensor self, int dim, Tensor index, Tensor? src=None, *, "
               "Scalar? value=None, str? reduce=None) -> Tensor", _scatter_public(_inplace),
-              numbers=("src",), out=not _inplace,
-              doc="self with src written where the index says along dim.")
+              numbers=("src",), out=not _inplace, doc="self with src written at the index.")
     composite(f"scatter_add{_suffix}(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
-              _scatter_add(_inplace), out=not _inplace,
-              doc="self with src added where the index says along dim.")
+              _scatter_add(_inplace), out=not _inplace, doc="self with src added at the index.")
 
 
 # ---- scatter_reduce --------------------------------------------------------------------------
