@@ -21,7 +21,8 @@ COUNTS = (2, 3, 4)
 REFUSED = ("gcd", "lcm", "floor_divide", "heaviside", "igamma", "igammac")
 #: What has no derivative: weights of classes, operands of which values are left out.
 NOT_TRACKED = {"nll_loss": "weight", "cross_entropy": "weight", "unique": "self",
-               "unique_consecutive": "self", "underived": "self", "histogram": "self"}
+               "unique_consecutive": "self", "underived": "self", "histogram": "self",
+               "histogramdd": "input"}
 
 
 def WANTED(one):  # noqa: N802 - read by conftest

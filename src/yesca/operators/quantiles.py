@@ -214,8 +214,19 @@ def _histogramdd(ops: Any, input: Any, bins: Any, limits: Any, weight: Any, dens
     bins = _bins(ops, bins, points)
     _check_points(points, bins, weight)
     edges = _edges(ops, points, bins, limits)
-    return ops.named("histogramdd",
-                     (_counted(ops, points, edges, weight, density), tuple(edges)))
+    way = "bin_tensors" if bins and ops.is_tensor(bins[0]) else "bin_cts"
+    made = _refusing(ops, _counted(ops, points, edges, weight, density),
+                     f"_histogramdd_from_{way}", input, weight)
+    return ops.named("histogramdd", (made, tuple([
+        _refusing(ops, e, "_histogramdd_bin_edges", input, weight) for e in edges])))
+
+
+def _refusing(ops: Any, made: Any, name: str, *operands: Any) -> Any:
+    """A result that refuses to be differentiated by any of these."""
+    for tensor in operands:
+        if tensor is not None and ops.has_derivative(tensor):
+            made = ops.underived(made, tensor, name)
+    return made
 
 
 def _histogram(ops: Any, self: Any, bins: Any, limits: Any, weight: Any, density: bool) -> Any:
@@ -223,11 +234,9 @@ def _histogram(ops: Any, self: Any, bins: Any, limits: Any, weight: Any, density
     weight = None if weight is None else ops.reshape(weight, (-1,))
     _check_points(points, (bins,), weight)
     edges = _edges(ops, points, (bins,), limits)
-    made = _counted(ops, points, edges, weight, density)
-    for tensor in (self, weight):
-        if tensor is not None and ops.has_derivative(tensor):
-            made = ops.underived(made, tensor, "histogram")
-    return ops.named("histogram", (made, edges[0]))
+    made = _counted(ops, points, edges, weight, density), edges[0]
+    return ops.named("histogram", tuple([_refusing(ops, m, "histogram", self, weight)
+                                         for m in made]))
 
 
 composite("histogram(Tensor self, Tensor|int bins=100, *, float[]? range=None, "
