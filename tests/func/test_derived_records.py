@@ -7,13 +7,22 @@ import operator_cases
 import pytest
 
 import yesca as torch
-from yesca.func import jacfwd, jacrev, jvp
+from yesca.func import grad, jacfwd, jacrev, jvp, vmap
+from yesca.utils._pytree import tree_leaves
 
 STEP = 1e-6
-#: Elements of the operands of a case, at most.
-LARGEST = 64
-#: Cases of a record, at most; the second of qr is the one without Q, which is refused.
-MOST = {"linalg_qr": 1}
+#: Operators of all kinds, with derivatives that take part in others.
+NESTED = """
+    add mul pow_general atan2 sigmoid where sum amax prod logsumexp cumsum softmax layer_norm
+    batch_norm rms_norm mse_loss cross_entropy linear conv1d max_pool1d matmul select unfold
+    index_select gather scatter cat sort nextafter linalg_det linalg_inv linalg_cholesky
+    linalg_eigvalsh linalg_svdvals cdist fft_r2c norm""".split()
+#: `vmap` refuses them (see test_batched_records.py), and with it whole Jacobians.
+UNBATCHED = ("allclose", "equal", "nonzero", "nonzero_tuple")
+#: Elements of the operands of a second case, at most.
+SMALL = 40
+#: Cases of a record, at most: qr without Q is refused, some vectors of a full svd are any.
+MOST = {"linalg_qr": 1, "linalg_svd": 2}
 #: Operands that have no derivative.
 CONSTANT = {"batch_norm": ("running_mean", "running_var"), "cross_entropy": ("weight",),
             "nll_loss": ("weight",)}
@@ -67,29 +76,41 @@ def pytest_generate_tests(metafunc):
 
 
 def functions(one):
-    """The record as a function of the smooth operands of its cases, and these."""
-    for case in function_cases.cases(one)[:MOST.get(one.name, 2)]:
+    """The record as a function of the smooth operands of its smallest cases, and two lists of
+    these; the second case only if it is small."""
+    found = []
+    for case in function_cases.cases(one)[:MOST.get(one.name)]:
         places = _places(one, case)
-        given = [case.examples[0][k] for k in places]
-        if given and 0 < sum(x.numel() for x in given) <= LARGEST:
-            yield _function(one, case, places), given
+        size = sum(case.examples[0][k].numel() for k in places)
+        if size:
+            examples = [[torch.view_as_real(t) if t.is_complex() else t
+                         for t in (tensors[k] for k in places)] for tensors in case.examples]
+            found.append((size, _function(one, case, places), examples))
+    found.sort(key=lambda entry: entry[0])
+    return [entry[1:] for k, entry in enumerate(found[:2]) if not k or entry[0] <= SMALL]
 
 
 def _places(one, case):
     constant = [t for p, value in zip(one.schema.parameters, case.arguments)
                 if p.name in CONSTANT.get(one.name, ()) for t in function_cases.tensors_of(value)]
     return [k for k, t in enumerate(case.examples[0])
-            if t.dtype is torch.float64 and not any(t is c for c in constant)]
+            if t.dtype in (torch.float64, torch.complex128)
+            and not any(t is c for c in constant)]
 
 
 def _function(one, case, places):
     def function(*given):
         tensors = list(case.examples[0])
         for k, x in zip(places, given, strict=True):
-            tensors[k] = x
-        return tuple(function_cases.smooth(case(*MADE.get(one.name, lambda *all: all)(*tensors))))
+            tensors[k] = torch.view_as_complex(x) if tensors[k].is_complex() else x
+        return tuple(function_cases.tensors(case(*MADE.get(one.name, lambda *all: all)(*tensors))))
 
     return function
+
+
+def smooth(function):
+    """The results that may have derivatives."""
+    return lambda *given: tuple([t for t in function(*given) if t.dtype.is_floating_point])
 
 
 def differences(function, given):
@@ -116,16 +137,18 @@ def close(found, wanted):
 
 def differentiable(one):
     return one.kind != "multi" and not one.name.endswith("_") \
-        and one.name not in (*REFUSED, *LEFT_OFF)
+        and one.name not in (*REFUSED, *LEFT_OFF, *UNBATCHED) and bool(functions(one))
 
 
 @operator_cases.only(differentiable)
 def test_jacobians(one):
     """All rows at once, all columns at once, and a direction."""
     numbers = random.Random(1)
-    for function, given in functions(one):
-        if not function(*given):
-            continue  # integers and truth values
+    for whole, (given, _) in functions(one):
+        function = smooth(whole)
+        if len(function(*given)) < len(whole(*given)):  # integers or truth values as well
+            with pytest.raises(RuntimeError, match="All outputs of f must be floating-point or"):
+                jacrev(whole)(*given)
         wanted = differences(function, given)
         every = tuple(range(len(given)))
         for jacobian in (jacrev, jacfwd):
@@ -139,11 +162,53 @@ def test_jacobians(one):
                          for row, made in zip(wanted, function(*given), strict=True)])
 
 
+def scalar(function):
+    """A sum of the results, none of which counts as another."""
+    def total(*given):
+        return sum((made * made).sum() * (k + 1) for k, made in enumerate(function(*given)))
+
+    return total
+
+
+@operator_cases.only(lambda one: one.name in NESTED)
+def test_nested(one):
+    """Derivatives of batches, batches of derivatives and of batches, second derivatives."""
+    whole, (given, other) = functions(one)[0]
+    function = smooth(whole)
+    total, every = scalar(function), tuple(range(len(given)))
+    batch = [torch.stack(pair) for pair in zip(given, other, strict=True)]
+
+    def same(batched, single):
+        rows = [tree_leaves(single(*values)) for values in (given, other)]
+        for mine, wanted in zip(tree_leaves(batched(*batch)), zip(*rows, strict=True), strict=True):
+            close([mine], [torch.stack(wanted)])
+
+    def pushed(*values):
+        return jvp(function, values, tuple(values))[1]
+
+    for single in (grad(total, every), pushed, jacrev(function, every)):
+        same(vmap(single), single)
+    twice = vmap(vmap(function))(*[torch.stack([x, x]) for x in batch])
+    once = vmap(function)(*batch)
+    close(twice, [torch.stack([x, x]) for x in once])
+    whole = grad(lambda *values: vmap(total)(*values).sum(), every)(*batch)
+    close(whole, vmap(grad(total, every))(*batch))
+    for inner in (function, grad(total, every)):
+        _, pushes = jvp(vmap(inner), tuple(batch), tuple(batch))
+        close(pushes, vmap(lambda *v, f=inner: jvp(f, v, v)[1])(*batch))
+    second = differences(grad(total, every), given)
+    for hessian in (jacfwd(jacrev(total, every), every), jacrev(jacfwd(total, every), every)):
+        for mine, wanted in zip(hessian(*given), second, strict=True):
+            for a, b in zip(mine, wanted, strict=True):
+                assert ((a - b).abs() <= 1e-4 * (1 + b.abs())).all()
+
+
 @operator_cases.only(lambda one: one.name in REFUSED)
 def test_refusals(one):
     """What PyTorch does not differentiate says so, backward and forward."""
     backward, forward = REFUSED[one.name]
-    function, given = next(functions(one))
+    whole, (given, _) = functions(one)[0]
+    function = smooth(whole)
     for jacobian, message in ((jacrev, backward), (jacfwd, forward)):
         with pytest.raises(RuntimeError) as caught:
             jacobian(function, tuple(range(len(given))))(*given)
@@ -154,8 +219,10 @@ def test_refusals(one):
 @operator_cases.only(lambda one: one.name in LEFT_OFF)
 def test_left_off(one):
     """What PyTorch leaves off the tape is constant to derivatives, though it is not."""
-    function, given = next(functions(one))
-    made = function(*[x.clone().requires_grad_() for x in given])
-    assert not any(t.requires_grad for t in made)
-    assert all((part == 0).all() for part in (*jacfwd(function)(*given), *jacrev(function)(*given)))
-    assert any((part.nan_to_num() != 0).any() for part in differences(function, given)[0])
+    moves = []
+    for function, (given, _) in functions(one):
+        assert not function(*[x.clone().requires_grad_() for x in given])[0].requires_grad
+        for jacobian in (jacfwd, jacrev):
+            assert all((part == 0).all() for part in jacobian(function)(*given))
+        moves += [part.nan_to_num().abs().max() for part in differences(function, given)[0]]
+    assert max(moves) > 0.01

@@ -147,7 +147,8 @@ class DualLevel(Level):
             else:
                 made = call_inplace(record, (OPERATORS.clone(arguments[0]), *arguments[1:]))
             results = made if isinstance(made, tuple) else (made,)
-            chosen = [k for k, r in enumerate(results) if r.requires_grad]
+            # Formulas do not expect gradients of what was not asked for, which has no elements.
+            chosen = [k for k, r in enumerate(results) if r.requires_grad and r._spec.numel]
             if not chosen:
                 return None
             with in_forward_mode():

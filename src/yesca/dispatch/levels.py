@@ -115,10 +115,11 @@ def beside(tensor: Any, made: Any) -> Any:
 def off_tape(tensor: Any) -> Any:
     """`tensor.detach()`, but with the tangents of forward mode."""
     made = tensor.detach()
-    for level in STATE.levels:
-        tangent = level.tangent(tensor)
-        if tangent is not None:
-            level.attach(made, tangent)
+    for source, goal in ((tensor, made), (tensor._all_examples(), made._all_examples())):
+        for level in STATE.levels:
+            tangent = level.tangent(source)
+            if tangent is not None:
+                level.attach(goal, tangent)
     return made
 
 
