@@ -14,6 +14,8 @@ from . import variants
 
 
 KEPT = 2048  # elements of a row up to which values of it may be kept on the stack
+EVEN = 4  # chunks come in such numbers
+LINE = 64  # elements: chunks of a flat stage end where lines of the cache do
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,16 @@ class Geometry:
         return array("q", words)
 
 
+def evened(total: int, grain: int, step: int = 1) -> int:
+    """About this grain, but so that two or four threads have as much to do: chunks of one size,
+    of whole `step`s, as many as a multiple of EVEN; how many threads there are plays no part."""
+    chunks = -(-total // grain)
+    if chunks > 1:
+        chunks = -(-chunks // EVEN) * EVEN
+        grain = -(-total // chunks)
+    return -(-grain // step) * step
+
+
 def flat(stage: Stage, shape: Sequence[int], strides: Sequence[Sequence[int]], main: int,
          apart: bool = False, exact: bool = False) -> Geometry:
     """A flat stage over `shape`, in the storage order of buffer `main`.
@@ -61,7 +73,7 @@ def flat(stage: Stage, shape: Sequence[int], strides: Sequence[Sequence[int]], m
     variant = variants.flat_variant(stage, inner, total, exact)
     # Points that meet in one place must do so in order, whatever the number of threads.
     meet = any(s.accumulate or s.offset is not None for s in stage.stores)
-    grain = total if meet and not apart else variants.grain(stage)
+    grain = total if meet and not apart else evened(total, variants.grain(stage), LINE)
     return Geometry(variant, sizes[0], inner, sizes[1:], [s[1:] for s in steps], total, grain)
 
 
@@ -74,7 +86,7 @@ def _tiled(stage: Stage, sizes: list[int], steps: list[list[int]], crossing: int
     squares = -(-sizes[0] // TILE) * -(-sizes[1] // TILE) * math.prod(sizes[2:])
     return Geometry(Variant(pattern, tiled=True), sizes[0], [s[0] for s in steps], sizes[1:],
                     [s[1:] for s in steps], squares,
-                    max(1, variants.grain(stage) // (TILE * TILE)))
+                    evened(squares, max(1, variants.grain(stage) // (TILE * TILE))))
 
 
 def rows(stage: Stage, outer: Sequence[int], strides: Sequence[Sequence[int]], main: int | None,
@@ -89,8 +101,8 @@ def rows(stage: Stage, outer: Sequence[int], strides: Sequence[Sequence[int]], m
     variant = variants.row_variant(stage, [b.inner for b in stage.buffers], inner, sizes, steps)
     if exact and not variant.columns and size <= KEPT:
         variant = Variant(kept=True)
+    total = math.prod(outer)
     grain = max(1, variants.grain(stage) // max(size, 1))
-    if variant.columns:  # whole vectors of columns for each thread
-        lanes = 64 if sizes[0] >= 256 else 16
-        grain = -(-grain // lanes) * lanes
-    return Geometry(variant, size, inner, sizes, steps, math.prod(outer), grain)
+    # Whole vectors of columns for each thread.
+    lanes = 1 if not variant.columns else 64 if sizes[0] >= 256 else 16
+    return Geometry(variant, size, inner, sizes, steps, total, evened(total, grain, lanes))
