@@ -15,7 +15,7 @@ RECORDED = json.loads(
 PLACE = "PyTorch's differ with the place of the element in a vector register"
 ORDER = "which of equal elements is picked depends on the C++ library's partial sorts"
 RANK = "quotients by what is 0 but for rounding"
-LIBRARY = "PyTorch's differ with the library that it calls: some skip what is multiplied by 0"
+BORDER = "the zeros around an image are multiplied, and 0 times infinity is NaN; PyTorch skips them"
 #: (operator, name of the elements): why gradients differ, and rightly.
 OTHERS = {
     **{(name, "nan"): PLACE for name in ("hardswish", "hardtanh", "relu6", "softshrink")},
@@ -23,7 +23,7 @@ OTHERS = {
     ("kthvalue", "large"): ORDER,
     ("qr", "ties"): RANK, ("svd", "zeros"): RANK,
     ("svd", "infinities"): "refused here: there is no such decomposition",
-    **{(f"conv{kind}", pattern): LIBRARY for kind in ("1d", "2d", "3d", "_transpose1d")
+    **{(f"conv{kind}", pattern): BORDER for kind in ("1d", "2d", "3d", "_transpose1d")
        for pattern in ("infinities", "nan")},
     ("grid_sample", "infinities"): "PyTorch's differ between two dimensions and three",
     ("grid_sample", "nan"): "PyTorch takes NaN for the first element's place, depending on the CPU",

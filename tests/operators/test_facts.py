@@ -39,7 +39,6 @@ OTHERS_KEPT = {
 OTHER_NODES = {
     "as_strided_copy": "parts of it: a node would not know where self begins",
     "conj_physical": "of real numbers in place: nothing is done",
-    "float_power": "in place: a copy",
     "kron": "a view", "linalg_multi_dot": "no vector is made a matrix",
     "matrix_power": "the first power is a copy",
     "nanquantile": "the last dimension goes by a view", "quantile": "as nanquantile",

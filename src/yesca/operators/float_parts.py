@@ -145,25 +145,30 @@ composite("ldexp(Tensor self, Tensor other) -> Tensor", _ldexp, inplace=True, ou
 # ---- powers and steps ------------------------------------------------------------------------
 
 
-def _float_power(ops: Any, self: Any, exponent: Any) -> Any:
+def _wide_operands(ops: Any, self: Any, exponent: Any) -> Any:
+    """Base and exponent in double precision."""
     both = (self, exponent)
     if not (ops.is_tensor(self) or ops.is_tensor(exponent)):
         raise TypeError("float_power(): argument 'exponent' (position 2) must be Tensor, not "
                         f"{type(exponent).__name__}")
     wide = complex128 if any(v.dtype.is_complex if ops.is_tensor(v) else isinstance(v, complex)
                              for v in both) else float64
-    base, power = (v if not ops.is_tensor(v) or v.dtype is wide else ops.to_dtype(v, wide)
+    return wide, *(v if not ops.is_tensor(v) or v.dtype is wide else ops.to_dtype(v, wide)
                    for v in both)
+
+
+def _float_power(ops: Any, self: Any, exponent: Any) -> Any:
+    _, base, power = _wide_operands(ops, self, exponent)
     return ops.pow(base, power)
 
 
 def _float_power_(ops: Any, self: Any, exponent: Any) -> Any:
-    made = _float_power(ops, self, exponent)
-    if made.dtype is not self.dtype:
+    wide, base, power = _wide_operands(ops, self, exponent)
+    if wide is not self.dtype:
         raise RuntimeError(
             f"the base given to float_power_ has dtype {SCALAR_NAMES[self.dtype]} but the "
-            f"operation's result requires dtype {SCALAR_NAMES[made.dtype]}")
-    return ops.copy_(self, made)
+            f"operation's result requires dtype {SCALAR_NAMES[wide]}")
+    return ops.pow_(base, power)
 
 
 composite("float_power(Tensor self, Tensor exponent) -> Tensor", _float_power, out=True,
