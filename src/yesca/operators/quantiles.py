@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..base.errors import type_name
 from ..core import views as algebra
 from ..core.dtypes import SCALAR_NAMES, bool_, float32, float64, int64
 from .kinds import composite
@@ -191,27 +190,18 @@ def _counted(ops: Any, points: Any, edges: list[Any], weight: Any, density: bool
     return made
 
 
-def _bins(ops: Any, bins: Any, points: Any) -> Any:
+def _bins(bins: Any, points: Any) -> Any:
     """Numbers of bins or tensors of edges, one for each dimension."""
     if isinstance(bins, int):
         if points.dim() == 0:
             raise IndexError("Dimension specified as -1 but tensor has no dimensions")
         return (bins,) * points.shape[-1]
-    if not isinstance(bins, (tuple, list)):
-        raise TypeError("histogramdd() received an invalid combination of arguments - got (Tensor, "
-                        f"bins={type_name(bins)}); bins must be an int, a tuple of ints or a tuple "
-                        "of Tensors")
-    if bins and ops.is_tensor(bins[0]):
-        for k, one in enumerate(bins):
-            if not ops.is_tensor(one):
-                raise TypeError(f"expected Tensor as element {k} in argument 1, but got "
-                                f"{type_name(one)}")
     return bins
 
 
 def _histogramdd(ops: Any, input: Any, bins: Any, limits: Any, weight: Any, density: bool) -> Any:
     points = input.detach()
-    bins = _bins(ops, bins, points)
+    bins = _bins(bins, points)
     _check_points(points, bins, weight)
     edges = _edges(ops, points, bins, limits)
     way = "bin_tensors" if bins and ops.is_tensor(bins[0]) else "bin_cts"
