@@ -211,3 +211,23 @@ def test_nearest_bytes() -> None:
                                 ((1, 1, 2, 2, 2), "trilinear", "compute_indices_weights_linear")):
         with pytest.raises(NotImplementedError, match=f"\"{kernel}\" not implemented for 'Char'"):
             F.interpolate(x.reshape(shape), scale_factor=2, mode=mode)
+
+
+#: Mode, align_corners, sizes -> what PyTorch makes of the bytes below.
+RESAMPLED = {
+    ("bilinear", False, (3, 4)): [[36, 66, 85, 131], [155, 153, 119, 53], [60, 106, 152, 161]],
+    ("bilinear", True, (3, 4)): [[0, 49, 99, 148], [150, 156, 121, 42], [43, 92, 142, 191]],
+    ("bicubic", False, (3, 4)): [[31, 65, 79, 136], [178, 171, 124, 30], [55, 106, 157, 164]],
+    ("bicubic", True, (5, 3)): [[0, 74, 148], [151, 0, 101], [174, 96, 18], [90, 191, 40],
+                                [43, 117, 191]]}
+
+
+@pytest.mark.parametrize("mode,corners,size", RESAMPLED)
+def test_bytes_are_resampled_one_dimension_after_the_other(
+        mode: str, corners: bool, size: tuple[int, int]) -> None:
+    x = (torch.arange(20) * 37 % 256).to(torch.uint8).reshape(1, 1, 4, 5)
+    for given in (x, x.to(memory_format=torch.channels_last), x.expand(2, 3, 4, 5)):
+        made = F.interpolate(given, size, mode=mode, align_corners=corners)
+        assert made.dtype is torch.uint8
+        assert made[0, 0].tolist() == RESAMPLED[mode, corners, size]
+    assert torch.equal(F.interpolate(x, (4, 5), mode=mode, align_corners=corners), x)

@@ -11,6 +11,7 @@ back one dimension after the other.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from ..core.dtypes import FLOATING, DType, float64, int64, uint8
 from ..core.memory_formats import following
 from ..core.spec import spec
 from ..loops.ir import Expr, cast, const, coord, load
-from ..loops.scalar import absolute, floor, maximum, minimum
+from ..loops.scalar import absolute, floor, maximum, minimum, trunc, where
 from . import spans
 from .kinds import composite, compute_dtype, rows
 
@@ -89,8 +90,6 @@ class Axis:
 
 def cubic(x: Expr, a: float) -> Expr:
     """Keys' cubic at a distance of at most 2."""
-    from ..loops.scalar import where
-
     near = ((x * (a + 2.0)) - (a + 3.0)) * x * x + 1.0
     far = ((x * a - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a
     return where(x <= 1.0, near, far)
@@ -99,10 +98,6 @@ def cubic(x: Expr, a: float) -> Expr:
 def _axes(size: Sizes, result: Sizes, mode: str, corners: bool, factors: Any) -> list[Axis]:
     given = factors or (None,) * len(result)
     return [Axis(n, m, mode, corners, f) for n, m, f in zip(size, result, given, strict=True)]
-
-
-def _wide(dtype: DType) -> DType:
-    return compute_dtype(dtype) if dtype.category == FLOATING else float64
 
 
 def _check(p: Any, self: Any, result: Sizes, name: str) -> None:
@@ -139,8 +134,12 @@ def _resample(p: Any, self: Any, result: Sizes, mode: str, corners: bool, factor
     made = p.result(spec(dtype, whole, strides, p.device))
     if made.spec.numel == 0:
         return
-    wide = _wide(dtype)
-    taps = [axis.taps(p, wide) for axis in _axes(shape[2:], result, mode, corners, factors)]
+    axes = _axes(shape[2:], result, mode, corners, factors)
+    if dtype is uint8 and mode in ("linear", "cubic"):
+        _resample_bytes(p, self, axes, made)
+        return
+    wide = compute_dtype(dtype) if dtype.category == FLOATING else float64
+    taps = [axis.taps(p, wide) for axis in axes]
     steps = self.spec.strides[2:]
     source = self.seen(((*shape[:2], *result), (*self.spec.strides[:2], *(0,) * rank), 0))
     refs, named = [source], {}
@@ -164,16 +163,57 @@ def _resample(p: Any, self: Any, result: Sizes, mode: str, corners: bool, factor
             for d, k in enumerate(chosen):
                 value = value * loads[named[d, k, 1]]
             total = value if total is None else total + value
-        return _rounded(total, dtype)  # type: ignore[arg-type]
+        return total
 
     p.flat(body, refs, [made])
 
 
-def _rounded(value: Expr, dtype: DType) -> Expr:
-    """Integers are rounded and kept in range."""
-    if dtype.category == FLOATING:
-        return value
-    return minimum(maximum(floor(value + 0.5), 0.0), 255.0)
+# ---- bytes -----------------------------------------------------------------------------------
+
+def _resample_bytes(p: Any, self: Any, axes: list[Axis], made: Any) -> None:
+    """One dimension after the other, the last one first; each gives bytes.
+
+    As in PyTorch, weights are numbers of 16 bits: what they are multiplied by follows from the
+    largest of them.
+    """
+    for d in range(len(axes) + 1, 1, -1):
+        own = axes[d - 2]
+        shape = (*self.spec.shape[:d], own.result, *self.spec.shape[d + 1:])
+        out = made if d == 2 else p.temporary(shape, uint8)
+        _bytes_along(p, self, d, own, out)
+        self = out
+
+
+def _bytes_along(p: Any, x: Any, d: int, own: Axis, out: Any) -> None:
+    ndim, vectors = x.spec.ndim, [v for pair in own.taps(p, float64) for v in pair]
+    largest = p.temporary((), float64)
+    p.reduce("max", lambda *loads: functools.reduce(maximum, _gathered(loads)), lambda m: m,
+             vectors, (0,), largest)
+    source = x.seen((out.spec.shape, (*x.spec.strides[:d], 0, *x.spec.strides[d + 1:]), 0))
+
+    def body(_: Expr, most: Expr, *loads: Expr) -> Expr:
+        unit = where(most * 2.0**15 >= 2.0**15 - 0.5, const(2.0**14, float64), 2.0**15)
+        total = unit * 0.5
+        for place, weight in zip(loads[::2], _gathered(loads), strict=True):
+            value = load(0, uint8, place * p.fixed(x.spec.strides[d], int64))
+            half = where(weight < 0.0, const(-0.5, float64), 0.5)
+            total = total + cast(value, float64) * trunc(weight * unit + half)
+        return cast(minimum(maximum(floor(total / unit), 0.0), 255.0), uint8)
+
+    p.flat(body, [source, largest.seen((out.spec.shape, (0,) * ndim, 0)),
+                  *(spans.along(v, ndim, d) for v in vectors)], [out])
+
+
+def _gathered(loads: Sequence[Expr]) -> list[Expr]:
+    """The weights of taps; of those that an edge puts on one place the first has them all."""
+    places, weights = loads[::2], list(loads[1::2])
+    made = []
+    for k, place in enumerate(places):
+        total = weights[k]
+        for later in range(k + 1, len(places)):
+            total = total + where(places[later].eq(place), weights[later], 0.0)
+        made.append(total if k == 0 else where(places[k - 1].eq(place), 0.0, total))
+    return made
 
 
 def _resample_backward(p: Any, grad_output: Any, shape: Sizes, mode: str, corners: bool,
