@@ -28,6 +28,7 @@ from .dispatch.inplace import settle
 from .dispatch.shortcuts import note_read
 from .dispatch.state import STATE
 from .operators import families, record
+from .operators.argument_types import whole
 
 
 class Tensor(TensorBase, metaclass=TensorMeta):
@@ -117,11 +118,14 @@ class Tensor(TensorBase, metaclass=TensorMeta):
     ndimension = dim
 
     def size(self, dim: int | None = None) -> Any:
-        return self._spec.shape if dim is None else self._spec.shape[wrap_dim(dim, self._spec.ndim)]
+        shape = self._spec.shape
+        return shape if dim is None else shape[wrap_dim(whole("size", "dim", 1, dim), len(shape))]
 
     def stride(self, dim: int | None = None) -> Any:
         strides = self._spec.strides
-        return strides if dim is None else strides[wrap_dim(dim, self._spec.ndim)]
+        if dim is None:
+            return strides
+        return strides[wrap_dim(whole("stride", "dim", 1, dim), len(strides))]
 
     def numel(self) -> int:
         return self._spec.numel
@@ -183,13 +187,6 @@ class Tensor(TensorBase, metaclass=TensorMeta):
 
     def get_device(self) -> int:
         return -1
-
-    def has_names(self) -> bool:
-        return False
-
-    @property
-    def names(self) -> tuple[None, ...]:
-        return (None,) * self._spec.ndim
 
     @property
     def name(self) -> str | None:

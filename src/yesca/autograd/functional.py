@@ -150,6 +150,8 @@ def _by_batch(outputs: Tensors, inputs: Tensors, create_graph: bool, many_in: bo
     def products(*rows: Any) -> Tensors:
         return filled(pulled(outputs, inputs, rows, create_graph), inputs, False, "")
 
+    if not any(output.numel() for output in outputs):
+        raise IndexError("index 0 is out of bounds for dimension 0 with size 0")
     blocks = linear_rows(products, list(outputs), list(inputs), "error", None)
     rows = []
     for output, own in zip(outputs, columns_of(blocks, list(outputs)), strict=True):
@@ -190,10 +192,8 @@ def _rows(output: Any, inputs: Tensors, create_graph: bool, strict: bool, messag
         found = pulled((OPERATORS.select(flat, 0, j),), inputs, None, create_graph)
         for column, one in zip(columns, filled(found, inputs, strict, message), strict=True):
             column.append(one)
-    return tuple([
-        OPERATORS.reshape(OPERATORS.stack(column), (*output.shape, *x.shape)) if column
-        else OPERATORS.zeros((*output.shape, *x.shape), dtype=x.dtype, device=x.device)
-        for column, x in zip(columns, inputs, strict=True)])
+    return tuple([OPERATORS.reshape(OPERATORS.stack(column), (*output.shape, *x.shape))
+                  for column, x in zip(columns, inputs, strict=True)])
 
 
 def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False,

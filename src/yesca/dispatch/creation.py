@@ -117,7 +117,7 @@ def _checked_layout(layout: Any, pin_memory: bool) -> None:
 
 def empty(*sizes: Any, size: Any = None, out: Any = None, dtype: DType | None = None,
           layout: Any = None, device: Any = None, requires_grad: bool = False,
-          pin_memory: bool = False, memory_format: Any = None, names: Any = None) -> Any:
+          pin_memory: bool = False, memory_format: Any = None) -> Any:
     """An uninitialised tensor."""
     _checked_layout(layout, pin_memory)
     shape = sizes_of(sizes if size is None else (tuple(size),), "empty")
@@ -186,7 +186,7 @@ def fill_(tensor: Any, value: Any) -> Any:
 
 def zeros(*sizes: Any, size: Any = None, out: Any = None, dtype: DType | None = None,
           layout: Any = None, device: Any = None, requires_grad: bool = False,
-          pin_memory: bool = False, names: Any = None) -> Any:
+          pin_memory: bool = False) -> Any:
     """Zeros."""
     return _filled(sizes if size is None else (tuple(size),), 0, out, dtype, layout, device,
                    pin_memory, requires_grad, "zeros")
@@ -194,7 +194,7 @@ def zeros(*sizes: Any, size: Any = None, out: Any = None, dtype: DType | None = 
 
 def ones(*sizes: Any, size: Any = None, out: Any = None, dtype: DType | None = None,
          layout: Any = None, device: Any = None, requires_grad: bool = False,
-         pin_memory: bool = False, names: Any = None) -> Any:
+         pin_memory: bool = False) -> Any:
     """Ones."""
     return _filled(sizes if size is None else (tuple(size),), 1, out, dtype, layout, device,
                    pin_memory, requires_grad, "ones")

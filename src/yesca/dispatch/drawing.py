@@ -80,7 +80,7 @@ def _finished(tensor: Any, requires_grad: bool = False, out: Any = None) -> Any:
 
 # ---- sizes to tensors ------------------------------------------------------------------------
 
-def rand(*sizes: Any, size: Any = None, generator: Any = None, names: Any = None,
+def rand(*sizes: Any, size: Any = None, generator: Any = None,
          out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
          requires_grad: bool = False, pin_memory: bool = False) -> Any:
     """Uniform numbers of [0, 1).
@@ -98,7 +98,7 @@ def rand(*sizes: Any, size: Any = None, generator: Any = None, names: Any = None
     return _finished(fills.uniform_(made, 0, 1, generator=generator), requires_grad, out)
 
 
-def randn(*sizes: Any, size: Any = None, generator: Any = None, names: Any = None,
+def randn(*sizes: Any, size: Any = None, generator: Any = None,
           out: Any = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
           requires_grad: bool = False, pin_memory: bool = False) -> Any:
     """Normal numbers of mean 0 and variance 1.

@@ -16,8 +16,11 @@ from .state import STATE
 
 def check(plan: Plan | None, target: Any, grad: bool, needs: bool) -> None:
     """Refuse writes that autograd or the memory layout forbids."""
-    check_tape(target, grad, needs)
-    check_places(target._spec, plan.record if plan is not None else None)
+    record = plan.record if plan is not None else None
+    # What gives truth values has no derivative: the tape does not see that it is written.
+    truths = record is not None and record.kind == "elementwise" and record.dtype == "bool"
+    check_tape(target, grad and not truths, needs)
+    check_places(target._spec, record)
 
 
 def check_places(seen: Any, record: Any = None) -> None:

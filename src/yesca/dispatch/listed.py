@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 from ..base.naming import public_module
+from ..operators.argument_types import refuse_others
 from ..core.devices import CPU, resolve
 from ..core.dtypes import DType, bool_, int64
 from ..core.spec import spec
@@ -16,9 +17,11 @@ from .creation import make
 
 def _given(tensors: tuple[Any, ...]) -> list[Any]:
     """`f(a, b)` and `f([a, b])` mean the same."""
+    given = list(tensors)
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
-        return list(tensors[0])
-    return list(tensors)
+        given = list(tensors[0])
+    refuse_others(given, 0)
+    return given
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:

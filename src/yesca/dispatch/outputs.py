@@ -11,7 +11,7 @@ from typing import Any
 
 from ..base.errors import type_name
 from ..base.frames import warn
-from ..core.dtypes import SCALAR_NAMES, DType, can_cast
+from ..core.dtypes import FLOATING, SCALAR_NAMES, DType, can_cast
 from ..core.tensor_base import TensorBase
 from ..operators.record import Record
 from . import inplace, overloads, shortcuts
@@ -113,7 +113,6 @@ def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
     elif not isinstance(out, TensorBase):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
     read = shortcuts.tensors_in((*args, *kwargs.values()))
-    refuse_tape(name, *read, *outs)
     for level in STATE.levels:
         level.refuse_out(name, [*read, *outs])
     before, lower = STATE.grad, STATE.autocast
@@ -122,6 +121,10 @@ def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
         set_autocast(None)
     try:
         made = plain(*args, **kwargs)
+        if _has_derivative(made):  # truth values and positions are written off the tape
+            set_grad(before)
+            refuse_tape(name, *read, *outs)
+            set_grad(False)
         _check_number(name, made, out, outs, found)
         _check_memory(name, found, outs, read, isinstance(made, tuple))
         for k, (target, result) in enumerate(
@@ -134,6 +137,11 @@ def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
     if found is not None and found.schema.results == 0:
         return None  # as in PyTorch: lists of results are not returned
     return overloads.named_out(made, outs) if outs is out else out
+
+
+def _has_derivative(made: Any) -> bool:
+    return any(t._spec.dtype.category >= FLOATING
+               for t in (made if isinstance(made, (tuple, list)) else (made,)))
 
 
 def _check_several(name: str, outs: Any, found: Record | None) -> None:

@@ -12,9 +12,11 @@ asked on behalf of plain tensors.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..base.errors import argument_error
 from ..core.tensor_base import TensorBase
 from . import observing
 from .state import STATE, push_level
@@ -237,6 +239,16 @@ def _method(func: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> A
 
 # ---- free functions --------------------------------------------------------------------------
 
+def _no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+               ) -> TypeError | None:
+    """The error for a first argument that is no tensor, if there must be one."""
+    name = next(iter(inspect.signature(function).parameters), "")
+    value = args[0] if args else kwargs.get(name)
+    if name not in ("input", "self", "tensor") or isinstance(value, TensorBase):
+        return None
+    return argument_error(function.__name__, "input", 1, "Tensor", value)
+
+
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     """A public function that is no record, with the protocol and the modes before it."""
     @functools.wraps(function)
@@ -253,7 +265,13 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
         observer = observing.current
         if observer is not None:
             return observer.function(function, args, kwargs)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except AttributeError:
+            wrong = _no_tensor(function, args, kwargs)
+            if wrong is None:
+                raise
+            raise wrong from None
 
     public.unguarded = function  # type: ignore[attr-defined]
     return public

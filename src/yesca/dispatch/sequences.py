@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..base.errors import type_name
 from ..core.devices import CPU, resolve
 from ..core.dtypes import (
     BOOL, COMPLEX, INTEGRAL, SCALAR_NAMES, DType, default_for, float64, get_default_dtype, int64,
 )
 from ..core.spec import spec
 from ..core.tensor_base import TensorBase
+from ..operators.argument_types import is_number, is_whole, numbers, whole
 from .creation import check_out, into, make
 
 
@@ -38,7 +40,9 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None,
     if out is not None:
         check_out("arange", out, dtype, device)
     if end is None:
+        numbers("arange", ("end", start))
         start, end = 0, start
+    numbers("arange", ("start", start), ("end", end), ("step", step))
     start, end, step = (v.item() if isinstance(v, TensorBase) else v for v in (start, end, step))
     if dtype is None and out is not None:
         dtype = out._spec.dtype
@@ -88,10 +92,12 @@ def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: DType 
 
     if out is not None:
         check_out("linspace", out, dtype, device)
+    if not (is_number(start) or isinstance(start, TensorBase)) or not (
+            is_number(end) or isinstance(end, TensorBase)) or not is_whole(steps):
+        raise TypeError("linspace() received an invalid combination of arguments - got ("
+                        f"{', '.join(map(type_name, (start, end, steps)))})")
     start, end = (_end("linspace", n, v) for n, v in (("start", start), ("end", end)))
     wanted = dtype or (out._spec.dtype if out is not None else _line_dtype(start, end))
-    if isinstance(steps, float):
-        raise TypeError("linspace(): argument 'steps' must be int, not float")
     steps = steps.__index__()
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -114,6 +120,7 @@ def eye(n: int, m: int | None = None, *, out: Any = None, dtype: DType | None = 
     """Ones on the diagonal."""
     if out is not None:
         check_out("eye", out, dtype, device)
+    n, m = whole("eye", "n", 1, n), None if m is None else whole("eye", "m", 2, m)
     for name, size in (("n", n), ("m", n if m is None else m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")

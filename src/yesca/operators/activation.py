@@ -247,9 +247,6 @@ prelu_kernel = elementwise(
 
 
 def _prelu(ops: Any, self: Any, weight: Any) -> Any:
-    if weight.dim() > 1:
-        raise RuntimeError("prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
-                           f"{weight.dim()}")
     if weight.numel() != 1:
         if self.dim() == 0:
             raise RuntimeError("Not allow zero-dim input tensor.")
@@ -258,6 +255,9 @@ def _prelu(ops: Any, self: Any, weight: Any) -> Any:
             raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found "
                                f"parameter numbers = {weight.numel()} and channel size = "
                                f"{channels}.")
+    if weight.dim() > 1:
+        raise RuntimeError("prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
+                           f"{weight.dim()}")
     if weight.dim() > 1:
         raise RuntimeError("prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
                            f"{weight.dim()}")

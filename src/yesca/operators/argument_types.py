@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..base.errors import type_name
+from ..base.errors import argument_error, type_name
 from ..core.dtypes import INTEGRAL, DType
 from ..core.layouts import MemoryFormat
 from ..core.tensor_base import TensorBase
@@ -104,6 +104,20 @@ TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
+def whole(function: str, argument: str, position: int, value: Any) -> int:
+    """A value as a whole number; TypeError for what is none."""
+    if not is_whole(value):
+        raise argument_error(function, argument, position, "int", value)
+    return int(value.__index__())
+
+
+def numbers(function: str, *given: tuple[str, Any]) -> None:
+    """Refuse what is no number among arguments, by their names in order."""
+    for position, (argument, value) in enumerate(given, start=1):
+        if not is_number(value):
+            raise argument_error(function, argument, position, "Number", value)
+
+
 def fits(parameter: Parameter, value: Any) -> bool:
     """Whether a value is of a parameter's type; where the schema does not say, all are."""
     if not parameter.required and value is parameter.default or \
@@ -128,13 +142,23 @@ def refusal(name: str, parameters: tuple[Parameter, ...], values: tuple[Any, ...
     parameter, value = parameters[place], values[place]
     wanted = TYPES[parameter.type.partition("|")[0]][1]
     if wanted == "tuple of Tensors" and isinstance(value, tuple | list):
-        wrong = next(k for k, v in enumerate(value) if not isinstance(v, TensorBase))
-        return TypeError(f"expected Tensor as element {wrong} in argument {place - method}, but "
-                         f"got {type_name(value[wrong])}")
+        return _no_tensor(value, place - method)
     shown = "input" if parameter.name == "self" else parameter.name
     at = "" if parameter.keyword_only else f" (position {place + 1 - method})"
     return TypeError(f"{name}(): argument '{shown}'{at} must be {wanted}, "
                      f"{_found(wanted, value)}")
+
+
+def _no_tensor(values: Any, place: int) -> TypeError:
+    wrong = next(k for k, v in enumerate(values) if not isinstance(v, TensorBase))
+    return TypeError(f"expected Tensor as element {wrong} in argument {place}, but got "
+                     f"{type_name(values[wrong])}")
+
+
+def refuse_others(values: Any, place: int) -> None:
+    """Refuse what is no tensor among the values of an argument."""
+    if not _are_tensors(values):
+        raise _no_tensor(values, place)
 
 
 def _found(wanted: str, value: Any) -> str:
@@ -161,11 +185,11 @@ _ALIKE = {int, float, complex, bool, str, type(None), DType, MemoryFormat}
 
 def checked(name: str, record: Record, method: bool) -> Callable[[tuple[Any, ...]], None]:
     """What looks at the arguments of an operator's calls: types are looked at once."""
-    parameters, numbers = record.schema.parameters, record.numbers or ()
+    parameters, lenient = record.schema.parameters, record.numbers or ()
 
     def right(parameter: Parameter, value: Any) -> bool:
         return fits(parameter, value) or (
-            parameter.type == "Tensor" and parameter.name in numbers and is_number(value))
+            parameter.type == "Tensor" and parameter.name in lenient and is_number(value))
 
     known: set[tuple[type, ...]] = set()
     tensors = [p.type == "Tensor" for p in parameters]

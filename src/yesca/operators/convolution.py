@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.dtypes import SCALAR_NAMES
+from ..core.dtypes import SCALAR_NAMES, bool_
 from ..core.layouts import channels_last_3d, contiguous_format
 from ..core.memory_formats import strides_in, suggested
 from ..core.spec import spec
@@ -304,6 +304,30 @@ def _convolved(ops: Any, input: Any, weight: Any, bias: Any, *numbers: Any) -> A
     return ops.add(made, ops.reshape(bias, (-1, *(1 for _ in weight.shape[2:]))))
 
 
+def _check_kernel(weight: Any, dilation: tuple[int, ...]) -> None:
+    """Refuse kernels without an element, in the words of the several ways that PyTorch has."""
+    sizes = tuple(weight.shape)[2:]
+    if all(sizes):
+        return
+    if any(d > 1 for d in dilation):
+        shown = f"but got {list(sizes)}"
+    elif len(sizes) == 3:
+        shown = f"but got: {' x '.join(map(str, sizes))} (TxHxW)"
+    else:
+        height, width = (1, *sizes)[-2:]
+        shown = f"but got kernel_height: {height} kernel_width: {width}"
+    raise RuntimeError(f"kernel size should be greater than zero, {shown}")
+
+
+def _refuse_truths(input: Any, rank: int, dilation: tuple[int, ...], transposed: bool) -> None:
+    """Refuse truth values, of which there is no sum of products."""
+    if input.dtype is not bool_:
+        return
+    kernel = f"slow_conv_transpose{max(rank, 2)}d_out_cpu" if transposed else \
+        "slow_conv_dilated<>" if any(d > 1 for d in dilation) else f"slow_conv{max(rank, 2)}d_cpu"
+    raise NotImplementedError(f'"{kernel}" not implemented for \'Bool\'')
+
+
 def _plain(rank: int) -> Any:
     name = f"conv{rank}d"
 
@@ -312,6 +336,8 @@ def _plain(rank: int) -> Any:
         x, batched = _batched(ops, name, input, weight, rank)
         steps = _numbers("stride", stride, rank)
         apart = _numbers("dilation", dilation, rank)
+        _check_kernel(weight, apart)
+        _refuse_truths(input, rank, apart, False)
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
                 raise RuntimeError(f"Invalid padding string: '{padding}'")
@@ -330,9 +356,12 @@ def _transposed(rank: int) -> Any:
     def conv(ops: Any, input: Any, weight: Any, bias: Any, stride: Any, padding: Any,
              output_padding: Any, groups: int, dilation: Any) -> Any:
         x, batched = _batched(ops, name, input, weight, rank)
+        apart = _numbers("dilation", dilation, rank)
+        _check_kernel(weight, apart)
+        _refuse_truths(input, rank, apart, True)
         made = _convolved(
             ops, x, weight, bias, _numbers("stride", stride, rank),
-            _numbers("padding", padding, rank), _numbers("dilation", dilation, rank), True,
+            _numbers("padding", padding, rank), apart, True,
             _numbers("output_padding", output_padding, rank), groups)
         return made if batched else ops.squeeze(made, 0)
     return conv

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from .argument_types import refuse_others
 from .contraction import Labels, pair
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -194,6 +195,7 @@ def einsum(ops: Any, args: tuple[Any, ...]) -> Any:
         operands = args[1:]
         if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
             operands = tuple(operands[0])
+        refuse_others(operands, 1)
         return evaluate(ops, parse(args[0], tuple(t.dim() for t in operands)), operands)
     wanted = _list_labels(args[-1]) if len(args) % 2 else None
     pairs = args[:len(args) // 2 * 2]

@@ -137,6 +137,8 @@ def norm_slope(ops: Any, self: Any, length: Any, ord: float) -> Any:
 def _norm(ops: Any, self: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if dtype is not None:
         self = ops.to_dtype(self, dtype)
+    if isinstance(p, str) and p not in ("fro", "nuc"):
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
     if p == "nuc":
         return ops.linalg_matrix_norm(self, "nuc", (-2, -1) if dim is None else dim, keepdim)
     if self.dtype.category < FLOATING:

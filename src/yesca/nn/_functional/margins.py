@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ... import functional as ops
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad
+from ...base.errors import argument_error
 from ...core.dtypes import SCALAR_NAMES, int64
 from .reduction import check as check_reduction
 from .reduction import chosen_reduction
@@ -15,6 +16,9 @@ from .reduction import reduce as _reduced
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between `x1` and `x2` along `dim`; norms count as at least `eps`."""
+    for position, (name, x) in enumerate((("x1", x1), ("x2", x2)), start=1):
+        if not isinstance(x, Tensor):
+            raise argument_error("cosine_similarity", name, position, "Tensor", x)
     x1, x2 = ops.broadcast_tensors(x1, x2)
     norms = [x.norm(2, dim, keepdim=True).clone() for x in (x1, x2)]
     with no_grad():  # the bound guards the division; the gradient is that of the norm itself

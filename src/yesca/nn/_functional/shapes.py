@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ... import functional as ops
 from ..._tensor import Tensor
+from ...base.errors import argument_error
 from ...core.layouts import contiguous_format
 from ...core.memory_formats import suggested
 from ..modules._names import to_tuple
@@ -22,6 +23,10 @@ def pad(input: Tensor, pad, mode: str = "constant", value: float | None = None) 
     >>> torch.nn.functional.pad(torch.tensor([1, 2, 3]), (1, 2))
     tensor([0, 1, 2, 3, 0, 0])
     """
+    if not isinstance(input, Tensor):
+        raise argument_error("pad", "input", 1, "Tensor", input)
+    if not isinstance(pad, (tuple, list)):
+        raise argument_error("pad", "pad", 2, "tuple of ints", pad)
     sizes = tuple(pad)
     if len(sizes) % 2 != 0:
         raise RuntimeError(f"Padding length must be divisible by 2; got {len(sizes)} sizes")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ... import functional as ops
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad
+from ...base.errors import argument_error
 from ...core.dtypes import int64
 from ...dispatch.levels import beside
 
@@ -151,6 +152,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
+    if not isinstance(tensor, Tensor):
+        raise argument_error("one_hot", "input", 1, "Tensor", tensor)
     if tensor.dtype != int64:
         raise RuntimeError(
             "one_hot is only applicable to index tensor of type LongTensor; got "
