@@ -20,6 +20,7 @@ from ...targets.native import (
 unit = Unit("sorting")
 
 _SHORT = 48  # up to here insertion is faster than counting
+_FEW = 32  # up to here the smallest ones are held in order while the others are read
 _BYTES = 8
 _BUCKETS = 256
 _COUNTS_NBYTES = _BYTES * _BUCKETS * 8
@@ -154,11 +155,32 @@ def gather_smallest(keys: ptr, scratch: ptr, count: i64, k: i64, counts: ptr) ->
 
 
 @unit.function
+def few_smallest(keys: ptr, chosen: ptr, count: i64, k: i64) -> void:
+    """The k smallest words, in order, at the front: each is put among those chosen so far."""
+    memcpy(chosen, keys, k * 8)
+    insert_words(chosen, 0, k)
+    bound = load_u64(chosen, (k - 1) * 8)
+    for at in range(k, count):
+        key = load_u64(keys, at * 8)
+        if unlikely(key < bound):
+            place = k - 1
+            while place > 0 and load_u64(chosen, (place - 1) * 8) > key:
+                store_u64(chosen, place * 8, load_u64(chosen, (place - 1) * 8))
+                place -= 1
+            store_u64(chosen, place * 8, key)
+            bound = load_u64(chosen, (k - 1) * 8)
+    memcpy(keys, chosen, k * 8)
+
+
+@unit.function
 def smallest_first(keys: ptr, scratch: ptr, count: i64, k: i64, counts: ptr) -> void:
     """The k smallest words, in order, at the front.
 
     One reading keeps what is below the k-th smallest so far; what has been read serves as scratch.
     """
+    if k <= _FEW:
+        few_smallest(keys, scratch, count, k)
+        return
     room = 4 * k + 64
     if room > count:
         gather_smallest(keys, scratch, count, k, counts)
