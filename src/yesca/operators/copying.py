@@ -131,6 +131,8 @@ def _copy_like(p: Any, self: Any, size: tuple[int, ...], stride: tuple[int, ...]
 
 copy_like = rows("copy_like(Tensor self, int[] size, int[] stride) -> Tensor", _copy_like,
                  kind="copy", method=False,
+                 node_name=lambda plan: "CloneBackward0" if plan.results[0].shape ==
+                 plan.operand_spec(0).shape else "UnsafeViewBackward0",
                  backward={"self": lambda ops, grad, self_spec: grad
                            if grad.shape == self_spec.shape
                            else ops.reshape(grad, tuple(self_spec.shape))},

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core import views as algebra
 from ..core.dtypes import SCALAR_NAMES, DType
-from ..core.spec import Spec, spec
+from ..core.spec import Spec, contiguous_strides, spec
 from ..loops.ir import cast, const
 from .kinds import composite, rows, view
 
@@ -73,7 +73,7 @@ def _reshape(ops: Any, self: Any, shape: tuple[int, ...]) -> Any:
     wanted = algebra.infer_shape(shape, base.numel)
     if algebra.view_strides(base.shape, base.strides, wanted) is not None:
         return ops.view(self, wanted)
-    return ops.view(ops.clone(self, memory_format=ops.contiguous_format), wanted)
+    return ops.copy_like(self, wanted, contiguous_strides(wanted))
 
 
 reshape = composite("reshape(Tensor self, int[]... shape) -> Tensor", _reshape,
