@@ -273,3 +273,27 @@ def detach(program, alias):
     if program.choose((False, True)):
         return lambda t: t.data, alias.array[...], [0]
     return lambda t: t.detach(), alias.array[...]
+
+
+def turn(program, alias):
+    """The tensor itself gets other sizes and strides; that counts as a write."""
+    array = alias.array
+    how = program.choose(("transpose_", "unsqueeze_", "squeeze_", "t_"))
+    if how == "unsqueeze_" and array.ndim < MOST_DIMS:
+        at = program.choose(range(array.ndim + 1))
+        alias.tensor.unsqueeze_(at)
+        alias.array = np.expand_dims(array, at)
+    elif how == "t_" and array.ndim <= 2:
+        alias.tensor.t_()
+        alias.array = array.T
+    elif how == "transpose_" and array.ndim:
+        (a, first), (b, second) = (dim_of(program, array) for _ in range(2))
+        alias.tensor.transpose_(first, second)
+        alias.array = array.swapaxes(a, b)
+    else:
+        alias.tensor.squeeze_()
+        alias.array = np.squeeze(array)
+    alias.versions[0] += 1
+
+
+KINDS.append(turn)

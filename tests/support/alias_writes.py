@@ -347,3 +347,38 @@ def add_to_part(program, alias):
         alias_views.view_of(array, given)[...] += array.dtype.type(number)
         alias.versions[0] += 1
     return write, change, words_for(part)
+
+
+@kind(dtypes="iuf")
+def reduce(program, alias):
+    """scatter_reduce_ and index_reduce_: sums, or the largest."""
+    array = alias.array
+    if not array.ndim:
+        return None
+    dim, name = alias_views.dim_of(program, array)
+    if program.choose((False, True)):
+        index = alias_indices.along(program, array.shape, dim, array.shape[dim] and 3)
+        tensor, source = fresh(program, index.shape, array.dtype)
+        how = program.choose(("sum", "amax"))
+        def scattered(a):
+            for place in np.ndindex(*index.shape):
+                into = (*place[:dim], index[place], *place[dim + 1:])
+                a[into] = a[into] + source[place] if how == "sum" else max(a[into], source[place])
+        return (lambda t: t.scatter_reduce_(name, program.tensor(index), tensor, how), scattered)
+    rows = alias_indices.rows(program, array.shape[dim])
+    tensor, source = fresh(program, (*array.shape[:dim], len(rows), *array.shape[dim + 1:]),
+                           array.dtype)
+    return (lambda t: t.index_reduce_(name, program.tensor(rows), tensor, "amax"),
+            lambda a: np.maximum.at(a, (*(slice(None),) * dim, rows), source))
+
+
+def outside(program, alias):
+    """NumPy writes to the memory: no version counts that."""
+    if not alias.array.size or shared(alias.array):
+        return
+    number = number_for(program, alias.array)
+    alias.tensor.numpy()[...] = number
+    alias.array[...] = number
+
+
+KINDS.append(outside)
