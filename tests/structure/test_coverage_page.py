@@ -10,7 +10,7 @@ def operator(name, **checks):
 RESULT = {
     "settings": {"dtypes": "float32,int64", "max_samples": 6, "fraction": 1.0, "seed": 0},
     "totals": {"samples": [3, 4], "grads": [1, 2], "variants": [0, 0], "errors": [1, 1]},
-    "excluded": {"sparse.mm": "needs sparse tensors"},
+    "excluded": {"sparse.mm": "needs sparse tensors", "slice": "measured by __getitem__"},
     "ops": {
         "add": operator("add", samples={"float32#0": "", "float32#1": ""}, errors={"0": ""}),
         "mul": operator("mul", samples={"float32#0": "", "float32#1": "got 1|2\nsecond line"},
@@ -27,7 +27,8 @@ def test_the_page_counts_and_names_what_does_not_pass():
     assert ["torch.*", "2", "1", "3 of 4 (75.0 %)", "1 of 2 (50.0 %)", "-",
             "1 of 1 (100.0 %)"] in cells
     assert ["`mul`", "1 sample, 1 gradient", "got 1\\|2"] in cells
-    assert "- `sparse.mm`: needs sparse tensors" in lines
+    assert "- needs sparse tensors: `sparse.mm`" in lines
+    assert "- measured by `__getitem__`: `slice`" in lines
     assert "second line" not in coverage_page.page(RESULT) and "`add`" not in "".join(lines)
     assert "random" not in coverage_page.page(RESULT)
 

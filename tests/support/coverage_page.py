@@ -78,6 +78,11 @@ def numbered(kinds):
                      for kind, word in WORDS.items() if found[kind])
 
 
+def marked(text):
+    """Python's special names as code, which Markdown would print bold."""
+    return re.sub(r"__[a-z]+__", lambda name: f"`{name[0]}`", text)
+
+
 def instead(module, name):
     """What the error for a name that lacks tells of what there is."""
     return absent.note(module, name).partition(": ")[2].rstrip(")")
@@ -115,7 +120,10 @@ def page(result):
     unmeasured = collections.defaultdict(list)
     for name, why in sorted(result["excluded"].items()):
         unmeasured[why].append(f"`{name}`")
-    excluded = [f"- {', '.join(names)}: {why}" for why, names in unmeasured.items()]
+    excluded = [textwrap.fill(f"- {marked(why)}: {', '.join(names)}", 100,
+                              subsequent_indent="  ", break_long_words=False,
+                              break_on_hyphens=False)
+                for why, names in unmeasured.items()]
     settings = result["settings"]
     part = "" if settings["fraction"] == 1 else (
         f" A random {100 * settings['fraction']:.0f} % of the operators (seed {settings['seed']}).")
