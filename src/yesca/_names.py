@@ -82,7 +82,7 @@ HOMES: dict[str, str] = {
 SUBMODULES = frozenset(
     "accelerator amp autograd backends compiler cpu cuda distributed fft func functional jit "
     "linalg masked mps multiprocessing nn optim overrides profiler random return_types "
-    "serialization signal special storage testing torch_version utils version xpu _C _dynamo "
+    "serialization signal special storage testing torch_version types utils version xpu _C _dynamo "
     "_inductor _logging __config__ __future__".split()
 )
 

@@ -118,3 +118,14 @@ def test_refused_vectors():
     for product in (F.hvp, F.vhp):
         with pytest.raises(RuntimeError, match="this would be violated by a linear function"):
             product(lambda a: a.sum(), x, x, strict=True)
+
+
+def test_jacobians_without_a_row():
+    """Nothing to join, in the words of PyTorch, whichever way the rows would be made."""
+    jacobian = torch.autograd.functional.jacobian
+    for function, x in ((lambda x: x * 2, torch.ones(0)), (lambda x: x[:0], torch.ones(3))):
+        with pytest.raises(RuntimeError, match="stack expects a non-empty TensorList"):
+            jacobian(function, x)
+        with pytest.raises(IndexError, match="index 0 is out of bounds for dimension 0 with size"):
+            jacobian(function, x, vectorize=True)
+    assert jacobian(lambda x: x.sum(), torch.ones(0), vectorize=True).shape == (0,)

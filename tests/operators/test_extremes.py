@@ -23,7 +23,7 @@ OTHERS = {
     ("kthvalue", "large"): ORDER,
     ("qr", "ties"): RANK, ("svd", "zeros"): RANK,
     ("svd", "infinities"): "refused here: there is no such decomposition",
-    **{(f"conv{kind}", pattern): BORDER for kind in ("1d", "2d", "3d", "_transpose1d")
+    **{(f"conv{kind}", pattern): BORDER for kind in ("1d", "2d", "3d", "_tbc", "_transpose1d")
        for pattern in ("infinities", "nan")},
     ("grid_sample", "infinities"): "PyTorch's differ between two dimensions and three",
     ("grid_sample", "nan"): "PyTorch takes NaN for the first element's place, depending on the CPU",

@@ -27,7 +27,7 @@ NAMES: dict[str, str] = {
         "UnionType Use Value ao batch_norm_backward_elemt batch_norm_backward_reduce "
         "batch_norm_elemt batch_norm_gather_stats batch_norm_gather_stats_with_counts "
         "batch_norm_stats batch_norm_update_stats ccol_indices_copy choose_qparams_optimized "
-        "classes col_indices_copy compiled_with_cxx11_abi cond contrib conv_tbc "
+        "classes col_indices_copy compiled_with_cxx11_abi cond contrib "
         "cpp crow_indices_copy cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution "
         "cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose "
         "cudnn_grid_sampler cudnn_is_acceptable dequantize detach_copy distributions dsmm eig "
@@ -61,7 +61,7 @@ NAMES: dict[str, str] = {
         "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor "
         "sparse_csc_tensor sparse_csr_tensor spmm sspaddmm sym_constrain_range "
         "sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite sym_max sym_min "
-        "sym_not sym_sqrt sym_sum symeig thread_safe_generator types unify_type_list values_copy "
+        "sym_not sym_sqrt sym_sum symeig thread_safe_generator unify_type_list values_copy "
         "view_as_complex_copy view_as_real_copy wait while_loop windows"
     ),
     "Tensor": (
@@ -70,7 +70,7 @@ NAMES: dict[str, str] = {
         "is_distributed is_ipu is_maia is_mtia is_vulkan is_xla lstsq module_load mtia "
         "q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale "
         "q_zero_point qscheme reinforce resize_as_sparse_ row_indices slice_inverse smm solve "
-        "sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm symeig to_dense "
+        "sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm symeig "
         "to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo "
         "to_sparse_csc to_sparse_csr values volatile"
     ),
@@ -148,11 +148,11 @@ NAMES: dict[str, str] = {
     "mps": "Event compile_shader event load_metallib profiler",
     "multiprocessing": "init_reductions pool queue reductions",
     "nn": (
-        "AdaptiveLogSoftmaxWithLoss CrossMapLRN2d DataParallel LazyBatchNorm1d LazyBatchNorm2d "
+        "CrossMapLRN2d DataParallel LazyBatchNorm1d LazyBatchNorm2d "
         "LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d "
         "LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear "
         "LinearCrossEntropyLoss LinearCrossEntropyOptions NLLLoss2d SyncBatchNorm "
-        "UninitializedBuffer UninitializedParameter backends common_types cpp factory_kwargs grad "
+        "UninitializedBuffer UninitializedParameter backends common_types cpp factory_kwargs "
         "intrinsic parallel qat quantizable quantized"
     ),
     "nn.attention": (
@@ -165,10 +165,10 @@ NAMES: dict[str, str] = {
         "scaled_grouped_mm scaled_mm"
     ),
     "nn.modules": (
-        "AdaptiveLogSoftmaxWithLoss CrossMapLRN2d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d "
+        "CrossMapLRN2d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d "
         "LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d "
         "LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear "
-        "LinearCrossEntropyLoss LinearCrossEntropyOptions NLLLoss2d SyncBatchNorm adaptive lazy "
+        "LinearCrossEntropyLoss LinearCrossEntropyOptions NLLLoss2d SyncBatchNorm lazy "
         "linear_cross_entropy linear_cross_entropy_options utils"
     ),
     "nn.modules.batchnorm": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d SyncBatchNorm",

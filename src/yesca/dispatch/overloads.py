@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
+from ..base.errors import argument_error
 from ..base.naming import public_module
 from ..core import registry
 from ..core.dtypes import DType
@@ -152,6 +153,21 @@ def view(self: Any, *size: Any, dtype: DType | None = None, **named: Any) -> Any
     return _retyped(self, dtype)
 
 
+def to_dense(self: Any, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Any:
+    """The tensor itself, or its values in another dtype: all tensors are dense.
+
+    >>> import yesca as torch
+    >>> x = torch.ones(2)
+    >>> x.to_dense() is x, x.to_dense(torch.float64).dtype
+    (True, torch.float64)
+    """
+    from .call import OPERATORS
+
+    if dtype is not None and not isinstance(dtype, DType):
+        raise argument_error("to_dense", "dtype", 1, "torch.dtype", dtype)
+    return self if dtype in (None, self._spec.dtype) else OPERATORS.to_dtype(self, dtype)
+
+
 @cache
 def _check_view() -> Callable[[tuple[Any, ...]], None]:
     return checked("view", families.get("view"), True)
@@ -239,4 +255,4 @@ def _polygamma_(self: Any, n: int) -> Any:
     return OPERATORS.copy_(self, OPERATORS.polygamma(n, self))
 
 
-METHODS = {"view": view, "polygamma": _polygamma, "polygamma_": _polygamma_}
+METHODS = {"view": view, "to_dense": to_dense, "polygamma": _polygamma, "polygamma_": _polygamma_}

@@ -10,7 +10,7 @@ from importlib import import_module
 from ..base import absent
 from . import modules as _modules
 
-_SUBMODULES = ("attention", "functional", "init", "modules", "parameter", "utils")
+_SUBMODULES = ("attention", "functional", "grad", "init", "modules", "parameter", "utils")
 _PARAMETERS = ("Buffer", "Parameter")
 
 __all__ = sorted((*_modules.__all__, *_PARAMETERS))

@@ -1,6 +1,6 @@
 """conv1d, conv2d, conv3d, their transposes, and the derivatives; see `windows` for how."""
 
-# Names: conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
+# Names: conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
 
 from __future__ import annotations
 
@@ -377,3 +377,31 @@ for _rank in (1, 2, 3):
               "int[1] dilation=1) "
               "-> Tensor", _transposed(_rank), method=False, autocast="lower",
               doc="The gradient of a convolution with respect to its input, as an operator.")
+
+
+def _time_first(ops: Any, self: Any, weight: Any, bias: Any, pad: int) -> Any:
+    for value, rank, words in (
+            (self, 3, "Input must have 3 dims: time, batch, in_channel"),
+            (weight, 3, "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels."),
+            (bias, 1, "Bias must be 1-D")):
+        if value.dim() != rank:
+            raise RuntimeError(words)
+    made = ops.conv1d(ops.permute(self, (1, 2, 0)), ops.permute(weight, (2, 1, 0)), bias,
+                      padding=pad)
+    return ops.contiguous(ops.permute(made, (2, 0, 1)))
+
+
+def _time_first_back(ops: Any, grad: Any, self: Any, weight: Any, bias_spec: Any, pad: int,
+                     needs: Any) -> tuple[Any, ...]:
+    x, w, bias = ops.convolution_derivatives(
+        ops.permute(grad, (1, 2, 0)), ops.permute(self, (1, 2, 0)), ops.permute(weight, (2, 1, 0)),
+        bias_spec.dtype, (1,), (pad,), (1,), False, (0,), 1, tuple(needs))
+    return (ops.permute(x, (2, 0, 1)) if needs[0] else None,
+            ops.permute(w, (2, 1, 0)) if needs[1] else None, bias if needs[2] else None)
+
+
+composite("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", _time_first,
+          method=False, backward={("self", "weight", "bias"): _time_first_back},
+          samples=lambda make: [(make(5, 2, 3), make(2, 3, 4), make(4), 1),
+                                              (make(4, 1, 2), make(3, 2, 2), make(2))],
+          doc="conv1d of (time, batch, channel), with a weight (kernel, channel in, channel out).")

@@ -13,6 +13,7 @@ _FAMILIES = {
         "CELU SELU GLU GELU Hardshrink LeakyReLU LogSigmoid Softplus Softshrink "
         "MultiheadAttention PReLU Softsign Tanhshrink Softmin Softmax Softmax2d LogSoftmax"
     ),
+    "adaptive": "AdaptiveLogSoftmaxWithLoss",
     "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d",
     "channelshuffle": "ChannelShuffle",
     "container": "Container Sequential ModuleList ModuleDict ParameterList ParameterDict",
