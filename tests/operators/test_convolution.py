@@ -168,3 +168,22 @@ def test_integers():
     x, w = np.arange(96).reshape(1, 4, 4, 6) % 7, np.arange(48).reshape(4, 2, 3, 2) % 5
     made = ops.conv2d(tensor(x), tensor(w), stride=2, padding=1, groups=2)
     np.testing.assert_array_equal(array(made), direct(x, w, 2, 1, groups=2))
+
+
+@pytest.mark.parametrize(("dtype", "last"), [
+    (torch.float32, True), (torch.bfloat16, True), (torch.complex64, True),
+    (torch.float64, False), (torch.float16, False), (torch.int64, False)])
+def test_places_of_volumes(dtype, last):
+    """Volumes with the channels last stay so where PyTorch has its library compute them."""
+    x = torch.ones(2, 4, 3, 3, 3).to(dtype).contiguous(memory_format=torch.channels_last_3d)
+    for convolve, sizes in ((torch.nn.functional.conv3d, (6, 4, 2, 2, 2)),
+                            (torch.nn.functional.conv_transpose3d, (4, 6, 2, 2, 2))):
+        made = convolve(x, torch.ones(sizes).to(dtype))
+        assert made.is_contiguous(memory_format=torch.channels_last_3d) is last
+        assert made.is_contiguous() is not last
+
+
+def test_places_of_empty_batches():
+    x, w = torch.ones(0, 4, 5, 5), torch.ones(6, 4, 3, 3)
+    w = w.contiguous(memory_format=torch.channels_last)
+    assert torch.nn.functional.conv2d(x, w).stride() == (54, 9, 3, 1)

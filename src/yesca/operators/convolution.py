@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.dtypes import SCALAR_NAMES, bool_
+from ..core.dtypes import SCALAR_NAMES, bfloat16, bool_, float32
 from ..core.layouts import channels_last_3d, contiguous_format
 from ..core.memory_formats import strides_in, suggested
 from ..core.spec import spec
@@ -117,7 +117,9 @@ def _layout(input: Any, weight: Any, shape: tuple[int, ...], groups: int, p: Any
     form = suggested(base)
     if form is contiguous_format and weight.spec.ndim == base.ndim:
         form = suggested(weight.spec)
-    if form is channels_last_3d and _single(base.shape, weight.spec.shape, groups):
+    volumes = form is channels_last_3d and (base.dtype not in (float32, bfloat16) or _single(
+        base.shape, weight.spec.shape, groups))
+    if volumes or not base.numel:  # what PyTorch computes by itself, it lays in rows
         form = contiguous_format
     return spec(base.dtype, shape, strides_in(shape, form.name), p.device)
 
