@@ -62,3 +62,8 @@ def test_errors():
         torch.pca_lowrank(A, niter=-1)
     with pytest.raises(ValueError, match="not enough values to unpack"):
         torch.svd_lowrank(torch.ones(3))
+
+
+def test_whole_numbers():
+    with pytest.raises(RuntimeError, match="m1 and m2 to have the same dtype, but got: long int"):
+        torch.svd_lowrank(torch.ones(3, 3, dtype=torch.int64))

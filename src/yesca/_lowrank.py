@@ -9,12 +9,17 @@ from __future__ import annotations
 from . import functional as ops
 from . import linalg
 from ._tensor import Tensor
+from .core.dtypes import FLOATING
+from .dispatch.outputs import C_NAMES
 
 __all__ = ["pca_lowrank", "svd_lowrank"]
 
 
 def _basis(A: Tensor, q: int, niter: int) -> Tensor:
     """q orthonormal columns that span most of A's range."""
+    if A.dtype.category < FLOATING:  # the factors drawn are floats
+        raise RuntimeError("expected m1 and m2 to have the same dtype, but got: "
+                           f"{C_NAMES[A.dtype.name]} != float")
     drawn = ops.randn(A.shape[-1], q, dtype=A.dtype, device=A.device)
     Q = linalg.qr(A @ drawn).Q
     for _ in range(niter):

@@ -18,7 +18,7 @@ from . import inplace, overloads, shortcuts
 from .creation import refuse_tape
 from .state import STATE, set_autocast, set_grad
 
-_C_NAMES = {
+C_NAMES = {
     "float32": "float", "float64": "double", "float16": "c10::Half", "int64": "long int",
     "bfloat16": "c10::BFloat16", "int32": "int", "int16": "short int", "int8": "signed char",
     "uint8": "unsigned char", "bool": "bool", "complex64": "c10::complex<float>",
@@ -213,8 +213,8 @@ def _check_dtype(name: str, wanted: DType, given: DType, part: str) -> None:
     if text is not None:
         raise RuntimeError(text.format(
             name=name, wanted=mine, given=other, part=part, dotted=name.replace("_", ".", 1),
-            c_wanted=_C_NAMES.get(wanted.name, wanted.name),
-            c_given=_C_NAMES.get(given.name, given.name)))
+            c_wanted=C_NAMES.get(wanted.name, wanted.name),
+            c_given=C_NAMES.get(given.name, given.name)))
     if not can_cast(wanted, given):
         raise RuntimeError(f"result type {mine} can't be cast to the desired output type {other}")
 
