@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
 from ..core import views as algebra
@@ -153,10 +154,13 @@ def _split(p: Any, self: Any, sizes: tuple[int, ...], dim: int, listed: bool) ->
 def _split_back(ops: Any, grads: Any, self_spec: Any, sizes: Any, dim: int) -> Any:
     shape = tuple(self_spec.shape)
     parts = []
-    for size, grad in zip(sizes, grads, strict=True):
-        own = (*shape[:dim], size, *shape[dim + 1:])
-        parts.append(grad if grad is not None else ops.expand(
-            ops.zeros((), dtype=self_spec.dtype, device=self_spec.device), own))
+    for wanted, run in groupby(zip(sizes, grads, strict=True), lambda one: one[1] is not None):
+        if wanted:
+            parts += [grad for _, grad in run]
+            continue
+        own = (*shape[:dim], sum(size for size, _ in run), *shape[dim + 1:])
+        zero = ops.zeros((), dtype=self_spec.dtype, device=self_spec.device)
+        parts.append(ops.expand(zero, own))
     return ops.cat(parts, dim) if len(parts) > 1 else parts[0]
 
 
