@@ -24,7 +24,7 @@ class TensorMeta(type):
     def __dir__(cls) -> list[str]:
         held = cls.__dict__
         own = (n for n in super().__dir__() if not isinstance(held.get(n), Promise | Absence))
-        return sorted({*own, *functions.names()})
+        return sorted({*own, *functions.method_names()})
 
 
 class Promise:

@@ -111,3 +111,16 @@ def test_activations_in_place():
         assert function(x, *arguments, inplace=True) is x and x.tolist() == wanted, name
     x = torch.tensor([-1.0])
     assert torch.selu_(x) is x and functional.leaky_relu_(x, 0.5) is x
+
+
+@pytest.mark.parametrize("owner, wanted, unwanted", [
+    (torch, "abs_ absolute clip concat greater moveaxis multiply relu_ row_stack swapdims",
+     "not_there"),
+    (torch.Tensor, "abs_ absolute add_ clip_ greater_ moveaxis normal_ uniform_ zero_",
+     "relu6 copy_like not_there"),
+])
+def test_what_is_listed_is_there_and_what_is_there_is_listed(owner, wanted, unwanted):
+    listed = set(dir(owner))
+    assert listed.issuperset(wanted.split())
+    assert listed.isdisjoint(unwanted.split())
+    assert [name for name in listed if not hasattr(owner, name)] == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
@@ -45,9 +45,23 @@ SPREAD = 8  # sizes that a watched function takes as positional arguments
 
 
 def names() -> list[str]:
-    """All names of operators and other functions."""
+    """All names of operators, in place too, and other functions."""
     families.load_all()
-    return sorted({*(n for table in TABLES for n in table), *MEMORY_FORMATS, *RECORDS})
+    inplace = (f"{name}_" for name, found in _named() if found.inplace)
+    return sorted({*(n for table in TABLES for n in table), *MEMORY_FORMATS, *RECORDS, *ALIASES,
+                   *inplace})
+
+
+def method_names() -> list[str]:
+    """The names of all methods of tensors."""
+    families.load_all()
+    plain = (name for name, found in _named() if found.method)
+    inplace = (f"{name}_" for name, found in _named() if found.inplace)
+    return sorted({*METHODS, *plain, *inplace})
+
+
+def _named() -> Iterable[tuple[str, Record]]:
+    return (*RECORDS.items(), *ALIASES.items())
 
 
 def record(name: str) -> Record | None:
