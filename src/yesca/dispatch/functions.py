@@ -56,7 +56,7 @@ def method_names() -> list[str]:
     """The names of all methods of tensors."""
     families.load_all()
     plain = (name for name, found in _named() if found.method)
-    inplace = (f"{name}_" for name, found in _named() if found.inplace)
+    inplace = (f"{name}_" for name, found in _named() if found.inplace and name[0] != "_")
     return sorted({*METHODS, *plain, *inplace})
 
 
