@@ -40,7 +40,7 @@ to_dtype = rows(
 rows("as_element(Tensor self, dtype dtype) -> Tensor",
      lambda p, self, dtype: p.flat(lambda x: element(p, x, self.spec.dtype, dtype), [self],
                                    [p.result(spec(dtype, self.spec.shape, None, p.device))]),
-     samples=lambda make: [(make(), float64), (make(), int64), (make(), bool_)],
+     samples=lambda make: [(make(3, 4), float64), (make(), int64), (make(), bool_)],
      kind="copy", method=False, node_name="ToCopyBackward0",
      backward={"self": lambda ops, grad, self_spec: ops.to_dtype(grad, self_spec.dtype)},
      doc="A value in another dtype, which must be able to hold it.")

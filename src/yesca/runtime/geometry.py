@@ -73,7 +73,8 @@ def flat(stage: Stage, shape: Sequence[int], strides: Sequence[Sequence[int]], m
     variant = variants.flat_variant(stage, inner, total, exact)
     # Points that meet in one place must do so in order, whatever the number of threads.
     meet = any(s.accumulate or s.offset is not None for s in stage.stores)
-    grain = total if meet and not apart else evened(total, variants.grain(stage), LINE)
+    grain = variants.grain(stage)
+    grain = total if meet and not apart else evened(total, grain, min(LINE, grain))
     return Geometry(variant, sizes[0], inner, sizes[1:], [s[1:] for s in steps], total, grain)
 
 
