@@ -14,6 +14,7 @@ from .core.dtypes import (
     ALIASES, BY_NAME, COMPLEX, SCALAR_NAMES, DType, bfloat16, bool_, complex64,
     get_default_dtype,
 )
+from .core.layouts import strided
 from .core.memory_formats import is_in
 from .core.spec import Spec, spec
 from .core.storage import EXPORTED
@@ -22,21 +23,6 @@ from .dispatch import bridges, creation, from_data
 from .dispatch.call import OPERATORS
 from .dispatch.shortcuts import note_read
 from .dispatch.state import HOOKED_LEAVES, STATE
-
-
-class Layout:
-    """How elements lie in memory; only torch.strided here."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
-
-Layout.__name__ = Layout.__qualname__ = "layout"
-Layout.__module__ = "torch"
-strided = Layout("strided")
 
 
 def construct(cls: type, args: tuple[Any, ...], device: Any) -> Any:

@@ -188,6 +188,9 @@ def _new_of(function: Callable[..., Any]) -> Callable[..., Any]:
     """`x.new_zeros(...)`: as the free function, with x's dtype and device."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not args and "size" not in kwargs:
+            raise TypeError(f'new_{function.__name__}() missing 1 required positional arguments: '
+                            '"size"')
         kwargs["dtype"] = kwargs.get("dtype") or self._spec.dtype
         kwargs["device"] = kwargs.get("device") or self._spec.device
         return beside(self, function(*args, **kwargs))

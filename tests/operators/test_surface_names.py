@@ -1,5 +1,7 @@
 """Arguments by NumPy's names, required ones, small questions, sequences, old methods."""
 
+import pickle
+
 import pytest
 
 import yesca as torch
@@ -124,3 +126,31 @@ def test_what_is_listed_is_there_and_what_is_there_is_listed(owner, wanted, unwa
     assert listed.issuperset(wanted.split())
     assert listed.isdisjoint(unwanted.split())
     assert [name for name in listed if not hasattr(owner, name)] == []
+
+
+@pytest.mark.parametrize("name", ["zeros", "ones", "empty"])
+def test_sizes_are_required(name):
+    with pytest.raises(TypeError, match=rf'^{name}\(\) missing 1 required .* "size"'):
+        getattr(torch, name)()
+    with pytest.raises(TypeError, match=rf'new_{name}\(\) missing 1 required .* "size"'):
+        getattr(torch.ones(2), f"new_{name}")()
+    assert getattr(torch, name)(()).shape == getattr(torch, name)(size=()).shape == ()
+    with pytest.raises(TypeError, match="argument 'layout' must be torch.layout, not str"):
+        getattr(torch, name)(2, layout="foo")
+
+
+@pytest.mark.parametrize("name, argument", [
+    ("reshape", "shape"), ("expand", "size"), ("permute", "dims"), ("repeat", "repeats"),
+    ("tile", "dims"), ("flip", "dims"), ("view", "")])
+def test_sizes_that_are_spread_are_required(name, argument):
+    with pytest.raises(TypeError, match=f'missing 1 required .* "{argument}"' if argument else
+                       "invalid combination of arguments"):
+        getattr(torch.ones(2, 3), name)()
+    assert getattr(torch.ones(()), name)(()).shape == ()
+
+
+def test_there_is_one_layout():
+    assert torch.ones(2).layout is torch.strided
+    assert isinstance(torch.strided, torch.layout)
+    assert torch.zeros(2, layout=torch.ones(2).layout).tolist() == [0.0, 0.0]
+    assert pickle.loads(pickle.dumps(torch.ones(2).layout)) is torch.strided

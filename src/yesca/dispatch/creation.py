@@ -11,6 +11,7 @@ from ..core.dtypes import (
     FLOATING, SCALAR_NAMES, DType, bfloat16, default_for, float16, float64, get_default_dtype,
     number_category,
 )
+from ..core.layouts import Layout, strided
 from ..core.spec import Spec, spec
 from ..core.storage import UntypedStorage
 from ..core.tensor_base import TensorBase
@@ -20,6 +21,8 @@ from .state import STATE
 
 def sizes_of(size: Any, name: str = "zeros") -> tuple[int, ...]:
     """`zeros(2, 3)` and `zeros((2, 3))` mean the same; sizes must not be negative."""
+    if not size:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
     made = []
@@ -106,9 +109,11 @@ def finished(tensor: Any, requires_grad: bool) -> Any:
     return tensor
 
 
-def _checked_layout(layout: Any, pin_memory: bool) -> None:
-    name = getattr(layout, "name", "strided")
-    if layout is not None and name != "strided":
+def _checked_layout(layout: Any, pin_memory: bool, caller: str) -> None:
+    if layout is not None and not isinstance(layout, Layout):
+        raise TypeError(f"{caller}(): argument 'layout' must be torch.layout, not "
+                        f"{type_name(layout)}")
+    if layout is not None and layout is not strided:
         raise NotImplementedError(f"layout {layout} is not there yet; use torch.strided")
     if pin_memory:
         raise RuntimeError("Cannot access accelerator device when none is available: "
@@ -119,7 +124,7 @@ def empty(*sizes: Any, size: Any = None, out: Any = None, dtype: DType | None = 
           layout: Any = None, device: Any = None, requires_grad: bool = False,
           pin_memory: bool = False, memory_format: Any = None) -> Any:
     """An uninitialised tensor."""
-    _checked_layout(layout, pin_memory)
+    _checked_layout(layout, pin_memory, "empty")
     shape = sizes_of(sizes if size is None else (tuple(size),), "empty")
     if out is not None:
         check_out("empty", out, dtype, device, True)
@@ -164,7 +169,7 @@ def _filled(size: Any, value: Any, out: Any, dtype: DType | None, layout: Any, d
     from .call import OPERATORS
 
     if layout is not None or pin_memory:
-        _checked_layout(layout, pin_memory)
+        _checked_layout(layout, pin_memory, name)
     shape = sizes_of(size, name)
     if out is not None:
         check_out(name, out, dtype, device)

@@ -147,6 +147,9 @@ def view(self: Any, *size: Any, dtype: DType | None = None, **named: Any) -> Any
     if len(size) == 1 and isinstance(size[0], DType):
         dtype = size[0]
     if dtype is None:
+        if not size and "size" not in named:
+            raise TypeError("view() received an invalid combination of arguments - got (), but "
+                            "expected sizes: a tuple of ints, or several ints; or a dtype")
         shape = gather(size) if size else tuple(named["size"])
         _check_view()((self, shape))
         return call(families.get("view"), (self, shape))

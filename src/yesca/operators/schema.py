@@ -145,18 +145,22 @@ def binder(schema: Schema, target: Callable[..., Any], method: bool) -> Callable
     if not starred:
         heads.append("*_extra")
     extra = "_extra" if "*_extra" in heads else "()"
-    values = []
+    values: list[str] = []
+    lacks: list[str] = []
     for parameter, name in zip(schema.parameters, shown, strict=True):
         spread = schema.variadic == parameter.name and method
         whole = parameter.type.startswith("int")
         if parameter.type == "start":
             values.append(f"_start({name})")
             continue
+        if spread and parameter.required:
+            lacks.append(f" or not _spread and {name} is None")
         values.append(f"_gather(_spread, {name})" if spread else
                       f"_whole({name})" if whole else name)
     together = f"({', '.join(values)},)"
-    missing = "".join(f" or {name} is _missing" for head, name in
-                      ((h, h.partition("=")[0]) for h in heads) if head.endswith("=_missing"))
+    lacks += (f" or {name} is _missing" for head, name in
+              ((h, h.partition("=")[0]) for h in heads) if head.endswith("=_missing"))
+    missing = "".join(lacks)
     code = (f"def {schema.name}({', '.join(heads)}, **_named):\n"
             f"    if _named or {extra}{missing}:\n"
             f"        return _target(_renamed({together}, {extra}, _named))\n"
@@ -205,6 +209,8 @@ def _too_many(schema: Schema, extra: int, method: bool) -> TypeError:
 
 def gather(values: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
     """`view(2, 3)`, `view((2, 3))` and `view(size=(2, 3))` mean the same."""
+    if named is None and not values:
+        return _MISSING  # type: ignore[return-value] # `renamed` says so
     if named is not None and not values:
         values = (named,) if isinstance(named, int | TensorBase) else tuple(named)
     elif len(values) == 1 and isinstance(values[0], (tuple, list)):
