@@ -35,7 +35,7 @@ def construct(cls: type, args: tuple[Any, ...], device: Any) -> Any:
     if len(args) == 1 and isinstance(args[0], TensorBase):
         return args[0].detach()  # type: ignore[attr-defined]
     if len(args) == 1 and type(args[0]).__name__ == "Size":
-        return creation.empty(*args[0], dtype=dtype, device=device)
+        return creation.empty(size=args[0], dtype=dtype, device=device)
     return from_data.from_data(args[0], dtype, device, copy=True)
 
 

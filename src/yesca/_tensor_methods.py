@@ -11,7 +11,8 @@ from . import _legacy_methods, _restrided, _view_writes
 from .base.errors import too_big, type_name
 from .core.devices import CPU, resolve
 from .core.dtypes import (
-    BY_NAME, FLOATING, INTEGRAL, DType, default_for, get_default_dtype, number_category,
+    BY_NAME, FLOATING, INTEGRAL, DType, as_dtype, default_for, get_default_dtype,
+    number_category,
 )  # fmt: skip
 from .core.layouts import preserve_format
 from .core.memory_formats import suggested
@@ -124,7 +125,7 @@ def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
     other = kwargs.pop("other", None)
     if kwargs:
         raise TypeError(f"to() got an unexpected keyword argument {next(iter(kwargs))!r}")
-    rest = list(args)
+    rest, dtype = list(map(as_dtype, args)), as_dtype(dtype)
     if rest and isinstance(rest[0], TensorBase):
         other = rest.pop(0)
     elif rest and isinstance(rest[0], DType):

@@ -124,7 +124,7 @@ def differences(function, given):
             up, down = (function(*given[:k], x + s * step.reshape(x.shape), *given[k + 1:])
                         for s in (1, -1))
             columns[k].append([(a - b) / (2 * STEP) for a, b in zip(up, down, strict=True)])
-    return [[torch.stack([c[r] for c in own], -1).reshape(*made.shape, *x.shape)
+    return [[torch.stack([c[r] for c in own], -1).reshape((*made.shape, *x.shape))
              for own, x in zip(columns, given, strict=True)]
             for r, made in enumerate(function(*given))]
 

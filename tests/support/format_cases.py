@@ -12,7 +12,7 @@ LAYOUTS = {
     "transposed": lambda m, x: x.transpose(-1, -2).contiguous().transpose(-1, -2),
     "sliced": lambda m, x: m.cat([x, x], 1)[:, ::2],
     "expanded": lambda m, x: x[:1].expand(x.shape),
-    "reversed": lambda m, x: x.permute(*reversed(range(x.dim()))).contiguous().permute(
+    "reversed": lambda m, x: x.permute(tuple(reversed(range(x.dim())))).contiguous().permute(
         *reversed(range(x.dim()))),
     "narrowed_last": lambda m, x: m.cat([x, x], 1).contiguous(
         memory_format=last(m, x.dim()))[:, :x.shape[1]],
@@ -128,7 +128,7 @@ def of_dimensions(m):
         "index last": lambda x: x[..., m.tensor([[0], [0]])],
         "gather": lambda x: x.gather(1, m.zeros(x.shape, dtype=m.int64)),
         "sort": lambda x: x.sort(1), "topk": lambda x: x.topk(1, 1),
-        "repeat": lambda x: x.repeat(*(1,) * x.dim()), "tril": lambda x: x.tril(),
+        "repeat": lambda x: x.repeat((1,) * x.dim()), "tril": lambda x: x.tril(),
         "squeeze": lambda x: x.squeeze(), "flatten": lambda x: x.flatten(1),
         "reshape": lambda x: x.reshape(x.shape[0], -1), "movedim": lambda x: x.movedim(1, -1),
         "matmul": lambda x: x @ x.transpose(-1, -2), "cdist": lambda x: m.cdist(x, x),

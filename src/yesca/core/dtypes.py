@@ -8,6 +8,7 @@ number) only counts when its category (bool < integer < float < complex) is high
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from ..base.naming import public_module
 
@@ -109,6 +110,8 @@ ALIASES = {
     "half": float16, "float": float32, "double": float64, "short": int16, "int": int32,
     "long": int64, "cfloat": complex64, "cdouble": complex128,
 }
+_OF_PYTHON: dict[type, DType] = {
+    float: float64, int: int64, bool: bool_, complex: complex128}
 #: Scalar type names in PyTorch's messages and `type()` strings.
 SCALAR_NAMES = {
     uint8: "Byte", int8: "Char", int16: "Short", int32: "Int", int64: "Long", float16: "Half",
@@ -132,6 +135,15 @@ SCALAR_NAMES.update({d: _scalar_name(d.name) for d in NAMED.values()})
 _INT_RANK = {int8: 1, int16: 2, int32: 3, int64: 4}
 _FLOAT_RANK = {float16: 1, bfloat16: 1, float32: 2, float64: 3, complex64: 2, complex128: 3}
 _LARGE_UNSIGNED = (uint16, uint32, uint64)
+
+
+def as_dtype(dtype: Any) -> Any:
+    """`float`, `int`, `bool` and `complex` as the dtypes that they stand for; others as they are.
+
+    >>> as_dtype(float)
+    torch.float64
+    """
+    return _OF_PYTHON.get(dtype, dtype) if isinstance(dtype, type) else dtype
 
 
 @cache
@@ -241,6 +253,7 @@ def _complex_for(dtypes: list[DType]) -> DType:
 
 def can_cast(source: DType, target: DType) -> bool:
     """Whether a result of `source` may be stored in `target` (category may not go down)."""
+    source, target = as_dtype(source), as_dtype(target)
     if source.category > target.category:
         return False
     return not (source.category == INTEGRAL and target.category == BOOL)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..base.naming import public_module
 from .devices import CPU, META, Device
-from .dtypes import SCALAR_NAMES, DType
+from .dtypes import SCALAR_NAMES, DType, as_dtype
 
 
 class Size(tuple):  # type: ignore[type-arg]
@@ -106,6 +106,7 @@ def spec(dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...] | None =
 
 def _make(dtype: DType, shape: Size, strides: tuple[int, ...] | None, device: Device,
           conj: bool, neg: bool) -> Spec:
+    dtype = as_dtype(dtype)
     if not isinstance(dtype, DType):
         raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     if dtype.code < 0:

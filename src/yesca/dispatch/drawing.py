@@ -13,8 +13,8 @@ from ..base.errors import type_name
 from ..base.naming import public_module
 from ..core.devices import CPU, META, resolve
 from ..core.dtypes import (
-    COMPLEX, FLOATING, SCALAR_NAMES, DType, bool_, float16, float32, float64, get_default_dtype,
-    int64, uint16, uint32, uint64,
+    COMPLEX, FLOATING, SCALAR_NAMES, DType, as_dtype, bool_, float16, float32, float64,
+    get_default_dtype, int64, uint16, uint32, uint64,
 )  # fmt: skip
 from ..core.spec import Spec, spec
 from ..core.tensor_base import TensorBase, address_of
@@ -42,6 +42,7 @@ def _new(name: str, sizes: Any, size: Any, out: Any, dtype: DType | None, layout
     if size is None and not sizes:
         raise TypeError(f"{name}() received an invalid combination of arguments - got (), but "
                         "expected sizes: a tuple of ints, or several ints")
+    dtype = as_dtype(dtype)
     if dtype is not None and not isinstance(dtype, DType):
         raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type_name(dtype)}")
     shape = sizes_of(sizes if size is None else (size,), name)
@@ -172,7 +173,7 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | N
         check_out("randperm", out, dtype, device)
     if not fills._is_whole(n):
         raise TypeError(f"randperm(): argument 'n' (position 1) must be int, not {type_name(n)}")
-    wanted = out._spec.dtype if out is not None else dtype or int64
+    wanted = out._spec.dtype if out is not None else as_dtype(dtype) or int64
     _check_permutation(wanted, int(n))
     place = CPU if out is not None else resolve(device)
     if fills.planned(spec(int64, (int(n),), None, place)):

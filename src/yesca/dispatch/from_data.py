@@ -8,7 +8,8 @@ from typing import Any
 from ..core import registry
 from ..core.devices import CPU, Device, resolve
 from ..core.dtypes import (
-    ALL, BOOL, DType, bfloat16, default_for, get_default_dtype, number_category, promote,
+    ALL, BOOL, DType, as_dtype, bfloat16, default_for, get_default_dtype, number_category,
+    promote,
 )  # fmt: skip
 from ..core.spec import spec
 from ..core.storage import EXPORTED, FOREIGN, UntypedStorage
@@ -38,6 +39,7 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Any:
 
 def from_data(data: Any, dtype: DType | None, device: Any, copy: bool) -> Any:
     """The common part of `tensor`, `as_tensor` and the constructors."""
+    dtype = as_dtype(dtype)
     if dtype is not None and not isinstance(dtype, DType):
         raise TypeError("tensor(): argument 'dtype' must be torch.dtype, not "
                         f"{type(dtype).__name__}")
@@ -223,6 +225,7 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0,
         view = memoryview(buffer).cast("B")
     except TypeError as error:
         raise ValueError("object does not implement Python buffer protocol.") from error
+    dtype = as_dtype(dtype)
     size = dtype.itemsize
     if view.nbytes == 0 or offset >= view.nbytes or offset < 0:
         raise ValueError(f"both buffer length ({view.nbytes}) and count ({count}) must not be 0"

@@ -9,7 +9,7 @@ from typing import Any
 from ..base.errors import argument_error
 from ..base.naming import public_module
 from ..core import registry
-from ..core.dtypes import DType
+from ..core.dtypes import DType, as_dtype
 from ..core.spec import spec
 from ..core.tensor_base import Extra, TensorBase
 from ..core.views import retyped
@@ -144,8 +144,7 @@ def view(self: Any, *size: Any, dtype: DType | None = None, **named: Any) -> Any
     from ..operators.schema import gather
     from .call import call
 
-    if len(size) == 1 and isinstance(size[0], DType):
-        dtype = size[0]
+    dtype = as_dtype(size[0] if len(size) == 1 and isinstance(size[0], DType | type) else dtype)
     if dtype is None:
         if not size and "size" not in named:
             raise TypeError("view() received an invalid combination of arguments - got (), but "

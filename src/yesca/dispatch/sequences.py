@@ -8,7 +8,8 @@ from typing import Any
 from ..base.errors import type_name
 from ..core.devices import CPU, resolve
 from ..core.dtypes import (
-    BOOL, COMPLEX, INTEGRAL, SCALAR_NAMES, DType, default_for, float64, get_default_dtype, int64,
+    BOOL, COMPLEX, INTEGRAL, SCALAR_NAMES, DType, as_dtype, default_for, float64,
+    get_default_dtype, int64,
 )
 from ..core.spec import spec
 from ..core.tensor_base import TensorBase
@@ -44,6 +45,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None,
         start, end = 0, start
     numbers("arange", ("start", start), ("end", end), ("step", step))
     start, end, step = (v.item() if isinstance(v, TensorBase) else v for v in (start, end, step))
+    dtype = as_dtype(dtype)
     if dtype is None and out is not None:
         dtype = out._spec.dtype
     if dtype is None:
@@ -97,7 +99,8 @@ def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: DType 
         raise TypeError("linspace() received an invalid combination of arguments - got ("
                         f"{', '.join(map(type_name, (start, end, steps)))})")
     start, end = (_end("linspace", n, v) for n, v in (("start", start), ("end", end)))
-    wanted = dtype or (out._spec.dtype if out is not None else _line_dtype(start, end))
+    wanted = as_dtype(dtype) or (
+        out._spec.dtype if out is not None else _line_dtype(start, end))
     steps = steps.__index__()
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -167,7 +170,8 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Any =
     if out is not None:
         check_out("logspace", out, dtype, device)
     start, end = (_end("logspace", n, v) for n, v in (("start", start), ("end", end)))
-    wanted = dtype or (out._spec.dtype if out is not None else _line_dtype(start, end))
+    wanted = as_dtype(dtype) or (
+        out._spec.dtype if out is not None else _line_dtype(start, end))
     exponents = linspace(start, end, steps, device=device, dtype=(
         wanted if wanted.is_complex else float64))
     made = OPERATORS.pow(float(base), exponents)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..base.errors import type_name
 from ..core.devices import resolve
-from ..core.dtypes import FLOATING, DType, float32, get_default_dtype
+from ..core.dtypes import FLOATING, DType, as_dtype, float32, get_default_dtype
 from .creation import finished
 from .sequences import arange
 
@@ -51,7 +51,7 @@ def _made(name: str, shape: Callable[..., Any], length: Any, periodic: Any,
         raise _combination(name, (length, periodic, *(
             v for v in numbers.values() if not isinstance(v, float))), tuple(numbers))
     dtype, layout, device, requires_grad = options
-    dtype = dtype or get_default_dtype()
+    dtype = as_dtype(dtype) or get_default_dtype()
     if getattr(layout, "name", "strided") != "strided":
         raise RuntimeError(f"{name} is not implemented for sparse types, got: {layout}")
     if dtype.category < FLOATING:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.dtypes import INTEGRAL
+from ..core.dtypes import INTEGRAL, as_dtype
 from ..core.tensor_base import TensorBase
 
 _CONSTANTS = {"None": None, "True": True, "False": False, "inf": float("inf")}
@@ -156,7 +156,8 @@ def binder(schema: Schema, target: Callable[..., Any], method: bool) -> Callable
         if spread and parameter.required:
             lacks.append(f" or not _spread and {name} is None")
         values.append(f"_gather(_spread, {name})" if spread else
-                      f"_whole({name})" if whole else name)
+                      f"_whole({name})" if whole else
+                      f"_dtype({name})" if parameter.name == "dtype" else name)
     together = f"({', '.join(values)},)"
     lacks += (f" or {name} is _missing" for head, name in
               ((h, h.partition("=")[0]) for h in heads) if head.endswith("=_missing"))
@@ -168,7 +169,7 @@ def binder(schema: Schema, target: Callable[..., Any], method: bool) -> Callable
     scope: dict[str, Any] = {
         "_defaults": [p.default for p in schema.parameters], "_target": target,
         "_gather": gather, "_missing": _MISSING, "_whole": whole_numbers,
-        "_start": start,
+        "_start": start, "_dtype": as_dtype,
         "_renamed": lambda values, extra, named: renamed(schema, shown, values, extra, named),
     }
     exec(compile(code, f"<schema {schema.name}>", "exec"), scope)

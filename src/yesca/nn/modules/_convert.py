@@ -10,7 +10,7 @@ from ... import __future__ as conversions
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad
 from ...core.devices import Device
-from ...core.dtypes import DType
+from ...core.dtypes import DType, as_dtype
 from ..parameter import Parameter
 
 
@@ -145,7 +145,7 @@ def _parse_to(args: tuple, kwargs: dict) -> tuple:
     options = dict(kwargs)
     memory_format = options.pop("memory_format", None)
     device, dtype, other = (options.pop(name, None) for name in ("device", "dtype", "tensor"))
-    rest = list(args)
+    rest, dtype = list(map(as_dtype, args)), as_dtype(dtype)
     if rest and isinstance(rest[0], Tensor):
         other = rest.pop(0)
     elif rest and isinstance(rest[0], DType):
