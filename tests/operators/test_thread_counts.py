@@ -117,7 +117,7 @@ for _dtype in (torch.float32, torch.bfloat16):
         lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))
     large("convolution", (4, 8, 24, 24), (16, 8, 3, 3), (16,), dtype=_dtype)(
         lambda x, w, b: F.conv2d(x, w, b, 1, 1))
-    large("grouped convolution", (4, 8, 24, 24), (16, 2, 3, 3), dtype=_dtype)(
+    large("grouped convolution", (4, 8, 48, 48), (16, 2, 3, 3), dtype=_dtype)(
         lambda x, w: F.conv2d(x, w, None, 2, 1, groups=4))
     large("transposed convolution", (4, 8, 16, 16), (8, 8, 3, 3), dtype=_dtype)(
         lambda x, w: F.conv_transpose2d(x, w, None, 2))
