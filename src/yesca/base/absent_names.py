@@ -188,10 +188,7 @@ NAMES: dict[str, str] = {
         "memory_format parametrizations parametrize prune remove_spectral_norm remove_weight_norm "
         "skip_init spectral_norm stateless weight_norm"
     ),
-    "optim": (
-        "SparseAdam adadelta adagrad adam adamax adamw asgd lbfgs nadam radam rmsprop rprop sgd "
-        "sparse_adam"
-    ),
+    "optim": "SparseAdam sparse_adam",
     "optim.adadelta": "adadelta",
     "optim.adagrad": "adagrad",
     "optim.adam": "adam",

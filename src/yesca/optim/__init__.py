@@ -26,12 +26,13 @@ _MODULE_OF = {
 _SUBMODULES = ("lr_scheduler", "swa_utils")
 
 __all__ = [*_MODULE_OF, *_SUBMODULES]
+_ALL_SUBMODULES = {*_SUBMODULES, *_MODULE_OF.values()}
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULE_OF:
         value = getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
-    elif name in _SUBMODULES:
+    elif name in _ALL_SUBMODULES:
         value = import_module(f".{name}", __name__)
     else:
         raise absent.error(__name__, name)
@@ -40,4 +41,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_ALL_SUBMODULES})
