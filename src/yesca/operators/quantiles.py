@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from ..core import views as algebra
-from ..core.dtypes import SCALAR_NAMES, bool_, float32, float64, int64
+from ..core.dtypes import SCALAR_NAMES, bfloat16, bool_, float16, float32, float64, int64
 from .kinds import composite
 
 _KINDS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -84,7 +84,8 @@ for _name in ("quantile", "nanquantile"):
 
 # ---- histograms ------------------------------------------------------------------------------
 
-_C_NAMES = {float32: "float", float64: "double"}
+_C_NAMES = {float32: "float", float64: "double", float16: "c10::Half",
+            bfloat16: "c10::BFloat16"}
 
 
 def _check_points(points: Any, bins: Any, weight: Any) -> None:
@@ -94,9 +95,10 @@ def _check_points(points: Any, bins: Any, weight: Any) -> None:
     if len(bins) != points.shape[-1]:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension "
                            "of the input.")
-    if points.dtype not in _C_NAMES:
-        raise NotImplementedError(
-            f"\"histogramdd\" not implemented for '{SCALAR_NAMES[points.dtype]}'")
+    edges = bool(bins) and not isinstance(bins[0], int)
+    if points.dtype not in (_C_NAMES if edges else (float32, float64)):
+        raise NotImplementedError(f"\"histogram{'_cpu' if edges else 'dd'}\" not implemented for "
+                                  f"'{SCALAR_NAMES[points.dtype]}'")
     if weight is None:
         return
     if weight.dtype is not points.dtype:
