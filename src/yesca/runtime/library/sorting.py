@@ -26,16 +26,21 @@ _BUCKETS = 256
 _COUNTS_NBYTES = _BYTES * _BUCKETS * 8
 
 
+@unit.function(inline=True)
+def insert_word(keys: ptr, low: i64, at: i64, key: u64) -> void:
+    """Put a word among keys[low:at], which are in order; the room for one more is at `at`."""
+    place = at
+    while place > low and load_u64(keys, (place - 1) * 8) > key:
+        store_u64(keys, place * 8, load_u64(keys, (place - 1) * 8))
+        place -= 1
+    store_u64(keys, place * 8, key)
+
+
 @unit.function
 def insert_words(keys: ptr, low: i64, high: i64) -> void:
     """Insertion sort of keys[low:high]."""
     for at in range(low + 1, high):
-        key = load_u64(keys, at * 8)
-        place = at
-        while place > low and load_u64(keys, (place - 1) * 8) > key:
-            store_u64(keys, place * 8, load_u64(keys, (place - 1) * 8))
-            place -= 1
-        store_u64(keys, place * 8, key)
+        insert_word(keys, low, at, load_u64(keys, at * 8))
 
 
 @unit.function
@@ -163,11 +168,7 @@ def few_smallest(keys: ptr, chosen: ptr, count: i64, k: i64) -> void:
     for at in range(k, count):
         key = load_u64(keys, at * 8)
         if unlikely(key < bound):
-            place = k - 1
-            while place > 0 and load_u64(chosen, (place - 1) * 8) > key:
-                store_u64(chosen, place * 8, load_u64(chosen, (place - 1) * 8))
-                place -= 1
-            store_u64(chosen, place * 8, key)
+            insert_word(chosen, 0, k - 1, key)
             bound = load_u64(chosen, (k - 1) * 8)
     memcpy(keys, chosen, k * 8)
 
