@@ -13,7 +13,6 @@ from .autograd import calls, tape  # noqa: F401 - `tape` records operator calls
 from .autograd.handle import GradFn, grad_fn_of
 from .autograd.inplace import gradient_edge
 from .autograd.node import Node
-from .base import absent
 from .base.naming import public_module
 from .core import registry
 from .core.devices import CPU, Device
@@ -434,7 +433,7 @@ class Tensor(TensorBase, metaclass=TensorMeta):
         return id(self)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *functions.names()} - absent.names("Tensor"))
+        return sorted({*getattr(self, "__dict__", ()), *dir(type(self))})
 
     def __getitem__(self, index: Any) -> Any:
         return _indexing.get(self, index)

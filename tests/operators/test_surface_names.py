@@ -120,7 +120,9 @@ def test_activations_in_place():
      "not_there"),
     (torch.Tensor, "abs_ absolute add_ clip_ greater_ moveaxis normal_ uniform_ zero_",
      "relu6 copy_like not_there"),
-])
+    (torch.ones(1, 1, dtype=torch.complex64), "abs_ absolute add_ clip_ grad shape zero_",
+     "relu6 copy_like not_there"),
+], ids=["torch", "class", "tensor"])
 def test_what_is_listed_is_there_and_what_is_there_is_listed(owner, wanted, unwanted):
     listed = set(dir(owner))
     assert listed.issuperset(wanted.split())
