@@ -2,8 +2,9 @@
 
 A launch repeats an earlier one if it runs the same machine function over the same words and
 numbers, on memory that nobody has written since, and both write memory that nobody else writes.
-Whoever reads its results then reads the earlier ones, and nothing needs it any more. Large values
-are not kept for this: who computes one again, as `checkpoint` does, wants its memory meanwhile.
+Whoever reads its results then reads the earlier ones, and nothing needs it any more. Values are
+kept for this up to some bytes together: who computes one again, as `checkpoint` does, wants its
+memory meanwhile, and many small ones are a large one.
 """
 
 from __future__ import annotations
@@ -28,15 +29,17 @@ def without_repeats(given: Sequence[Step], sizes: Mapping[int, int], kept: froze
     known: dict[Any, Step] = {}
     renamed: dict[int, int] = {}
     written: Counter[int] = Counter()
+    spare = again.LEAST_BYTES
     made = []
     for k, step in enumerate(given):
         step = moved(step, renamed)
         if all(m in sizes and m != CELLS and writers[m] == 1 for m in step.writes):
             earlier = known.setdefault(_key(step, written), step)
             pairs = [] if earlier is step else _pairs(earlier, step)
-            if pairs and all(m not in kept and sizes[m] == sizes[n] and (
-                    n in kept or last[n] >= k or sizes[n] < again.LEAST_BYTES)
-                    for n, m in pairs):
+            longer = sum(sizes[n] for n, _ in pairs if n not in kept and last[n] < k)
+            if pairs and longer <= spare and all(
+                    m not in kept and sizes[m] == sizes[n] for n, m in pairs):
+                spare -= longer
                 for n, m in pairs:
                     renamed[m] = n
                     last[n] = max(last[n], last[m])
