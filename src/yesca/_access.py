@@ -135,7 +135,7 @@ def to_numpy(tensor: Any, force: bool) -> Any:
     bridges.know(np)
     if force:
         tensor = tensor.detach()
-    if tensor._requires_grad and STATE.grad:
+    if tensor._requires_grad and STATE.tape:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use "
                            "tensor.detach().numpy() instead.")
     base = tensor._spec

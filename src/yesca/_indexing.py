@@ -76,7 +76,7 @@ def put(tensor: Any, index: Any, value: Any) -> None:
         else:
             OPERATORS.copy_(view, value)
     else:
-        if STATE.grad and view._requires_grad:  # PyTorch's node has an edge for the value
+        if STATE.tape and view._requires_grad:  # PyTorch's node has an edge for the value
             value = creation.full((), value, dtype=view.dtype, device=view.device)
         OPERATORS.fill_(view, value)
 

@@ -84,7 +84,7 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
     tensor([[1., 2.],
             [4., 5.]])
     """
-    inplace.check_tape(self, STATE.grad, False)
+    inplace.check_tape(self, STATE.tape, False)
     own = self._spec.dtype
     if isinstance(source, TensorBase) and source._spec.dtype is not own:
         raise RuntimeError(f"Could not set tensor of type {_c_name(source)} to a tensor of type "

@@ -75,7 +75,7 @@ class Tensor(TensorBase, metaclass=TensorMeta):
     def _make_subclass(cls, class_: type, data: Tensor, require_grad: bool = False) -> Any:
         made = _bare(class_)
         made._storage, made._spec, made._offset = data._storage, data._spec, data._offset
-        made._counter = Version()
+        made._counter = None if data._counter is None else Version()
         made._requires_grad = False
         if require_grad:
             made.requires_grad_(True)

@@ -17,7 +17,7 @@ from .dispatch.state import STATE
 
 def become(target: Any, made: Any) -> Any:
     """The target takes over the place in memory and on the tape of a view of itself."""
-    if STATE.grad and made._node is not None and made._node is not target._node:
+    if STATE.tape and made._node is not None and made._node is not target._node:
         extra = target._extra
         if extra is not None and extra.retain and target._node is not None:
             move_retained(target, made._node, made._output_nr)
@@ -34,7 +34,7 @@ def become(target: Any, made: Any) -> Any:
 
 def _written(target: Any, node: str, view: Callable[[], Any]) -> Any:
     """The target as a view of itself; `node`: what PyTorch calls this on the tape."""
-    inplace.check_tape(target, STATE.grad, False)
+    inplace.check_tape(target, STATE.tape, False)
     if target.requires_grad:
         gradient_edge(target)  # settles a view whose base was written since
     made = view()

@@ -106,7 +106,7 @@ class DualLevel(Level):
         results = [target] if target is not None else list(made) if isinstance(made, tuple) \
             else [made]
         self._attach_all(results, tangents, target)
-        if STATE.grad:
+        if STATE.tape:
             self._accompany(operands, given, results)
         return made
 

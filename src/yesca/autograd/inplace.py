@@ -102,7 +102,7 @@ class CopySlices(OwnNode):
     def _inside(self, part: Any) -> list[Any]:
         """The written call's gradients; a graph of them finds its result in the base: by itself the
         call is no part of the graph, and is freed with this node."""
-        if not STATE.grad:
+        if not STATE.tape:
             return list(self._inner.apply([part]))
         self._inner.extra.around = self
         try:

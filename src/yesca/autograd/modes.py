@@ -130,7 +130,11 @@ class set_grad_enabled(_Switch):  # noqa: N801
 
 
 class inference_mode(_Switch):  # noqa: N801
-    """No tape and no version counters inside; its tensors cannot join a tape later."""
+    """No tape and no version counters inside; its tensors cannot join a tape later.
+
+    Within it, `enable_grad` records nothing either; `inference_mode(False)` switches it off and
+    the tape on, whatever the modes around it say.
+    """
 
     def __new__(cls, mode: Any = True) -> Any:
         return super().__new__(cls, mode if callable(mode) else None)
@@ -144,7 +148,7 @@ class inference_mode(_Switch):  # noqa: N801
         self._before.append(STATE.grad)
         self._inference.append(STATE.inference)
         set_inference(self._mode)
-        set_grad(STATE.grad and not self._mode)
+        set_grad(not self._mode)
 
     def __exit__(self, *exc: object) -> None:
         set_grad(self._before.pop())

@@ -105,7 +105,7 @@ class Node(NodeBase):
         """Gradients of the tensor arguments from those of the results (None: no gradient)."""
         if self._saved is None:
             raise RuntimeError(FREED)
-        if not STATE.grad:
+        if not STATE.tape:
             try:
                 step: steps.Step = steps.step(self._plan, self._mask)
                 return step(self, grads)  # type: ignore[no-any-return]
@@ -138,7 +138,7 @@ Node.__module__ = "torch.autograd.graph"
 
 def _saved_tensors(node: Node) -> dict[tuple[bool, int], Any]:
     places = node._plan.saves(node._mask)
-    return {place: restore(node, kept, *place, STATE.grad)
+    return {place: restore(node, kept, *place, STATE.tape)
             for place, kept in zip(places, node._saved, strict=True)}
 
 

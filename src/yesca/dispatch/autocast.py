@@ -113,7 +113,7 @@ def _cast(value: Any, wanted: DType, lower: DType) -> Any:
               and (extra is None or extra.base is None))
     if not weight or not CACHE.enabled:
         return OPERATORS.to_dtype(value, wanted)
-    key = (id(value), STATE.grad)
+    key = (id(value), STATE.tape)
     found = CACHE.casts.get(key)
     if found is None or found[1] != value._counter.value or found[2]._spec.dtype is not wanted:
         found = (value, value._counter.value, OPERATORS.to_dtype(value, wanted))

@@ -132,7 +132,7 @@ def unobserved(record: Record, values: tuple[Any, ...], target: Any = None, out:
         record.plans[frozen] = plan
     if out is not None and (plan is NO_PLAN or _shares(tensors)):
         return NotImplemented
-    return _noted(plan, tensors, tuple(scalars), bool(needs) and STATE.grad)
+    return _noted(plan, tensors, tuple(scalars), bool(needs) and STATE.tape)
 
 
 def _composed(record: Record, values: tuple[Any, ...], target: Any) -> Any:
@@ -149,7 +149,7 @@ def _stored(target: Any, made: Any) -> Any:
     """Write an in-place composite's result; what the tape shows is the node that computed it."""
     OPERATORS.copy_(target, made)
     node, source = target._node, made._node
-    if source is not None and node is not None and STATE.grad and (
+    if source is not None and node is not None and STATE.tape and (
             target._extra is None or target._extra.base is None):
         node.extra.label = source.name()
     return target
@@ -428,7 +428,7 @@ def _viewed(base: Any, spec: Spec, offset: int, kind: type[Extra]) -> Any:
 def _execute_inplace(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], needs: bool) -> Any:
     target = tensors[0]
     needs = needs and plan.differentiable
-    inplace.check(plan, target, STATE.grad, needs)
+    inplace.check(plan, target, STATE.tape, needs)
     if len(tensors) > 1:
         inplace.check_operands(plan.record, target, tensors[1:])
     original = inplace.keep_original(plan, tensors) if needs else None

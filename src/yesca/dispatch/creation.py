@@ -87,7 +87,7 @@ def into(out: Any, shape: tuple[int, ...]) -> Any:
 
 def refuse_tape(name: str, *tensors: Any) -> None:
     """Refuse `out=` on the tape."""
-    if STATE.grad and any(t._requires_grad for t in tensors):
+    if STATE.tape and any(t._requires_grad for t in tensors):
         raise RuntimeError(f"{name}(): functions with out=... arguments don't support automatic "
                            "differentiation, but one of the arguments requires grad.")
 

@@ -323,7 +323,7 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None,
     """Ones with the chances that `input` holds (or all with the chance p), else zeros."""
     made = input._spec
     if p is None and out is None and made.contiguous and made.dtype in (float32, float64) \
-            and fills.planned(made) and not (input._requires_grad and STATE.grad) \
+            and fills.planned(made) and not (input._requires_grad and STATE.tape) \
             and not input._spec.neg:
         source = fills.generator_of("bernoulli_", generator)
         return OPERATORS.random_chances(input, source._ready())

@@ -20,7 +20,7 @@ from .state import STATE, set_grad
 
 def wanted(values: tuple[Any, ...]) -> bool:
     """Whether a call is to be a node: its formulas have something to do, and no level is inside."""
-    if not STATE.grad or STATE.levels:
+    if not STATE.tape or STATE.levels:
         return False
     tensors = tensors_in(values)
     for tensor in tensors:

@@ -133,7 +133,7 @@ class _Fast:
         if observing.current is not None:
             self.owner = 0 if slow or recorder is not None else get_ident()
             slow = slow or self.bare != get_ident()
-        self.adopt((1 if state.grad else 0) | (2 if slow else 0) | (0 if recorder is None else 4),
+        self.adopt((1 if state.tape else 0) | (2 if slow else 0) | (0 if recorder is None else 4),
                    0 if recorder is None else recorder.tape.address)
 
     # ---- operators -----------------------------------------------------------------------

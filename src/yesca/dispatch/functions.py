@@ -235,7 +235,7 @@ def _with_out(found: Record) -> Callable[..., Any]:
 
 
 def _wants_tape(values: tuple[Any, ...], out: Any) -> bool:
-    return STATE.grad and (out._requires_grad or any(
+    return STATE.tape and (out._requires_grad or any(
         t._requires_grad for t in shortcuts.tensors_in(values)))
 
 

@@ -121,7 +121,7 @@ def result_type(tensor1: Any, tensor2: Any) -> DType:
 
 def has_derivative(*tensors: Any) -> bool:
     """Whether the tape or a tangent of forward mode follows one of these tensors."""
-    return any((STATE.grad and t.requires_grad)
+    return any((STATE.tape and t.requires_grad)
                or any(level.tangent(one) is not None for level in STATE.levels
                       for one in (t, t._all_examples())) for t in tensors)
 

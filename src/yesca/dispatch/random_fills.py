@@ -75,7 +75,7 @@ def number(name: str, argument: str, position: int, value: Any) -> float:
 def written(tensor: Any, node: str) -> None:
     """Refuse what may not be written in place, and count the write. `node`: its name on the tape,
     which is that of constants stored."""
-    if tensor._requires_grad and STATE.grad:
+    if tensor._requires_grad and STATE.tape:
         OPERATORS.fill_(tensor, 0)
         extra = tensor._extra
         if extra is None or extra.base is None:
@@ -117,7 +117,7 @@ def drawn(tensor: Any, source: Generator, kind: str, first: float, second: float
     if tensor._extra is not None:
         inplace.settle(tensor)
     if made.dense and made.numel and made.device is CPU and not made.neg and plainly() and not (
-            tensor._requires_grad and STATE.grad):
+            tensor._requires_grad and STATE.tape):
         return OPERATORS.random_fill_(tensor, kind, first, second, source._ready())
     written(tensor, node or kind.title().replace("_", "") + "Backward0")
     return fill(tensor, kind, source, first, second)

@@ -10,11 +10,12 @@ from typing import Any
 class _State(threading.local):
     """Per thread. `levels`: active modes and transforms, innermost last.
 
+    `grad`: the mode that users see; `tape`: whether calls are recorded, which inference mode bars.
     `recorder`: takes the launches of this thread instead of the machine, or None (`yesca.graph`).
     """
 
     def __init__(self) -> None:
-        self.grad = True
+        self.grad = self.tape = True
         self.inference = False
         self.anomaly = False
         self.check_nan = True
@@ -45,6 +46,7 @@ def set_grad(enabled: bool) -> None:
     if STATE.grad is enabled:
         return
     STATE.grad = enabled
+    STATE.tape = enabled and not STATE.inference
     for listener in listeners:
         listener()
 
@@ -52,6 +54,7 @@ def set_grad(enabled: bool) -> None:
 def set_inference(enabled: bool) -> None:
     """Switch inference mode on this thread."""
     STATE.inference = enabled
+    STATE.tape = STATE.grad and not enabled
     for listener in listeners:
         listener()
 

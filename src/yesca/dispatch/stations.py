@@ -25,7 +25,7 @@ def stations(operator: str, *operands: Any) -> list[tuple[str, str]]:
         found.append(("observer", type(observing.current).__name__))
     if STATE.autocast is not None and record.autocast:
         found.append(("autocast", f"{record.autocast}: {STATE.autocast}"))
-    if STATE.grad and record.backward is not None and any(t._requires_grad for t in tensors):
+    if STATE.tape and record.backward is not None and any(t._requires_grad for t in tensors):
         found.append(("autograd", record.grad_name))
     if record.composite is not None:
         return [*found, ("composite", "runs the operators that it is made of")]

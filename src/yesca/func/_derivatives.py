@@ -266,7 +266,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of "
                 f"outputs to the function. cotangents: {shape}, primal output: {structure}")
-        create = STATE.grad and (_depth.value > 0 or keep or
+        create = STATE.tape and (_depth.value > 0 or keep or
                                  any(x.requires_grad for x in leaves))
         with enable_grad():
             found = iter(_pull_batched(outputs, inputs, leaves, create))

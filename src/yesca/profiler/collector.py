@@ -197,7 +197,7 @@ class Collector(observing.Observer):
         inplace = target is not None
         given = inputs.of(record, values) if options.shapes else None
         operations = flops.of(record, values) if options.flops else 0
-        sequence = fast.upcoming_sequence() if STATE.grad else -1
+        sequence = fast.upcoming_sequence() if STATE.tape else -1
         bare = None if out is not None else _bare(record, inplace)
         plan = None if bare is None else calls.known_plan(record, values, inplace)
         raw = self.enter(names.of(record, inplace))
