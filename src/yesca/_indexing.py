@@ -6,7 +6,7 @@ from typing import Any
 
 from .base.errors import type_name
 from .base.frames import warn
-from .core.dtypes import BOOL, SCALAR_NAMES, bfloat16, bool_, float16, uint8
+from .core.dtypes import INTEGRAL, SCALAR_NAMES, bfloat16, bool_, float16, int32, int64, uint8
 from .core.tensor_base import TensorBase
 from .dispatch import chosen, creation, from_data, inplace
 from .dispatch.call import OPERATORS, call
@@ -16,6 +16,7 @@ from .dispatch.state import STATE
 _basic: list[Any] = []
 _ALL = slice(None)
 _BASIC = (int, slice, type(None), type(Ellipsis))
+_INDICES = (int64, int32, uint8, bool_)
 _LONGEST = 31  # sequences up to this length may stand for a tuple of indices
 
 
@@ -59,9 +60,13 @@ def put(tensor: Any, index: Any, value: Any) -> None:
     """`tensor[index] = value`."""
     if not isinstance(value, TensorBase):
         value = _as_value(value, tensor)
+    if index is False:
+        return  # whatever the value's shape
+    if index is True:
+        index = None
     if index is Ellipsis or (type(index) is slice and index == _ALL and tensor._spec.ndim):
         view, indices = tensor, {}  # no view of it
-    elif tensor._spec.ndim and _is_basic(index):
+    elif _is_basic(index):
         view, indices = OPERATORS.getitem(tensor, _bounded(index)), {}
     else:
         view, indices = _parts(tensor, index)
@@ -70,11 +75,10 @@ def put(tensor: Any, index: Any, value: Any) -> None:
         return
     inplace.check_places(view._spec)
     if isinstance(value, TensorBase):
-        value = _trimmed(value, view)
         if view._spec.ndim and not value._spec.ndim and not value._spec.dtype.is_complex:
             OPERATORS.fill_(view, value)
         else:
-            OPERATORS.copy_(view, value)
+            OPERATORS.copy_(view, _fitting(value, view))
     else:
         if STATE.tape and view._requires_grad:  # PyTorch's node has an edge for the value
             value = creation.full((), value, dtype=view.dtype, device=view.device)
@@ -105,22 +109,19 @@ def _as_value(value: Any, tensor: Any) -> Any:
                     f"torch.{SCALAR_NAMES[tensor._spec.dtype]}Tensor")
 
 
-def _trimmed(value: Any, view: Any) -> Any:
-    """Leading dimensions of size 1 that the target has not got are dropped, as PyTorch does."""
-    extra = value.dim() - view.dim()
-    if extra <= 0:
-        return value
-    shape = tuple(value.shape)
-    if any(n != 1 for n in shape[:extra]):
-        raise RuntimeError(f"shape mismatch: value tensor of shape {list(shape)} cannot be "
-                           f"broadcast to indexing result of shape {list(view.shape)}")
-    return OPERATORS.reshape(value, shape[extra:])
+def _fitting(value: Any, view: Any) -> Any:
+    """A value in the target's shape: leading dimensions of size 1 that this has not got go."""
+    shape, wanted = value._spec.shape, view._spec.shape
+    extra = len(shape) - len(wanted)
+    if extra > 0 and all(n == 1 for n in shape[:extra]):
+        value = OPERATORS.reshape(value, tuple(shape[extra:]))
+    return value if value._spec.shape == wanted else OPERATORS.expand(value, tuple(wanted))
 
 
 def _put_indexed(view: Any, indices: dict[int, Any], value: Any) -> None:
     if len(indices) == 1 and (not isinstance(value, TensorBase) or value._spec.numel == 1):
         (dim, index), = indices.items()
-        if index.dtype is bool_ and _check_mask(view, dim, index):
+        if index.dtype in (bool_, uint8) and _check_mask(view, dim, index):
             if isinstance(value, TensorBase):
                 value = OPERATORS.reshape(value, ())
             OPERATORS.masked_fill_(view, _stretched(index, view.dim() - dim), value)
@@ -137,6 +138,9 @@ def _packed(view: Any, indices: dict[int, Any]) -> tuple[tuple[int, ...], list[A
     tensors: list[Any] = []
     for dim, index in indices.items():
         if index.dtype in (bool_, uint8):
+            if index.dtype is uint8:
+                warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype "
+                     "torch.bool instead.")
             _check_mask(view, dim, index)
             found = OPERATORS.nonzero_tuple(index)
             where += [dim + k for k in range(len(found))]
@@ -171,9 +175,6 @@ def split(tensor: Any, index: Any) -> tuple[Any, dict[int, Any]]:
         raise IndexError(f"too many indices for tensor of dimension {tensor.dim()}")
     items = [_settled(i) for i in items]
     used = sum(_width(i) for i in items)
-    if tensor.dim() == 0 and any(isinstance(i, int) for i in items):
-        raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
-                         "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number")
     if used > tensor.dim():
         raise IndexError(f"too many indices for tensor of dimension {tensor.dim()}")
     if Ellipsis not in [i for i in items if not isinstance(i, TensorBase)]:
@@ -187,9 +188,9 @@ def split(tensor: Any, index: Any) -> tuple[Any, dict[int, Any]]:
             basic += [slice(None)] * spread
             place += spread
         elif isinstance(item, TensorBase):
-            if item._spec.dtype.category == BOOL and item.dim() == 0:  # type: ignore[attr-defined]
-                basic.append(None)
-                indices[place] = OPERATORS.reshape(item, (1,))
+            if not item._spec.ndim and item._spec.dtype in (bool_, uint8):
+                basic.append(None)  # of one dimension more all is taken, or nothing
+                indices[place], = OPERATORS.nonzero_tuple(OPERATORS.reshape(item, (1,)))
                 place += 1
                 continue
             indices[place] = item
@@ -232,7 +233,7 @@ def _is_sequence(value: Any) -> bool:
 
 def _width(item: Any) -> int:
     """How many dimensions an index takes."""
-    if item is None or item is Ellipsis:
+    if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
     if isinstance(item, TensorBase) and item._spec.dtype in (bool_, uint8):
         return item._spec.ndim
@@ -242,7 +243,9 @@ def _width(item: Any) -> int:
 def _settled(item: Any) -> Any:
     """Anything that may stand in an index as int, slice, None, Ellipsis or tensor."""
     kind = type(item)
-    if kind is int or item is None or item is Ellipsis:
+    if kind is int:
+        return _word(item)
+    if item is None or item is Ellipsis:
         return item
     if kind is slice:
         return slice(_bound(item.start), _bound(item.stop), _bound(item.step))
@@ -250,36 +253,41 @@ def _settled(item: Any) -> Any:
         return from_data.tensor(item)
     if isinstance(item, TensorBase):
         spec = item._spec
-        if spec.dtype.category > 1:
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        if spec.ndim == 0 and spec.dtype is not bool_ and not item._requires_grad:
+        if not spec.ndim and spec.dtype.category == INTEGRAL and spec.dtype is not uint8:
             return int(item.item())  # type: ignore[attr-defined]
+        if spec.dtype not in _INDICES:
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         return item
     if _is_sequence(item):
         if isinstance(item, (str, bytes)):
             raise TypeError(f"new(): invalid data type '{type_name(item)}'")
         if len(item) == 0:
-            return creation.empty(0, dtype=_long())
+            return creation.empty(0, dtype=int64)
         made = from_data.from_data(item, None, None, copy=False)
         if made.is_complex():
             raise TypeError("'complex' object cannot be interpreted as an integer")
-        return _settled(made.long() if made.is_floating_point() else made)
+        return _settled(made if made._spec.dtype in (bool_, uint8) else made.long())
     if getattr(item, "__index__", None) is not None:
-        return item.__index__()
+        return _word(item.__index__())
     raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
         f"valid indices (got {type_name(item)})")
 
 
-def _long() -> Any:
-    from .core.dtypes import int64
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
-    return int64
+
+def _word(number: int) -> int:
+    """An index that 64 bits hold."""
+    if not _LEAST <= number <= _MOST:
+        raise ValueError("Overflow when unpacking long long")
+    return number
 
 
 def _bound(value: Any) -> int | None:
-    if value is None or type(value) is int:
+    """A part of a slice: what 64 bits do not hold is as good as the last number they do."""
+    if value is None:
         return value
     if getattr(value, "__index__", None) is None:
         raise TypeError("slice indices must be integers or None or have an __index__ method")
-    return int(value.__index__())
+    return min(max(int(value.__index__()), _LEAST), _MOST)

@@ -6,13 +6,12 @@ import importlib
 from types import ModuleType
 from typing import Any
 
+from .base import frames
 from .base.naming import lives_in
 from .core.devices import Device
 from .core.storage import UntypedStorage
 
 __all__ = ["is_tensor", "is_storage", "typename", "get_device_module"]
-
-_warn_always = False
 
 
 @lives_in("torch")
@@ -84,10 +83,9 @@ def get_device_module(device: Device | str | None = None) -> ModuleType:
 
 def set_warn_always(enabled: bool, /) -> None:
     """Whether warnings that are given once a process are given each time."""
-    global _warn_always
-    _warn_always = bool(enabled)
+    frames.always[0] = bool(enabled)
 
 
 def is_warn_always_enabled() -> bool:
     """What `set_warn_always` has set."""
-    return _warn_always
+    return frames.always[0]

@@ -172,9 +172,9 @@ def test_graph_of_the_gradient():
 
 
 def _fresh_warning():
-    from yesca.autograd import calls
+    from yesca.base import frames
 
-    calls._warned.clear()
+    frames.told.clear()
 
 
 def test_shown_graph():

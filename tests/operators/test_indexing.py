@@ -224,3 +224,81 @@ def test_reads_of_nothing_lie_row_by_row():
     nothing = torch.tensor([], dtype=torch.int64)
     assert torch.zeros(2, 1)[nothing].stride() == (1, 1)
     assert torch.zeros(2, 3, 1).permute(2, 1, 0)[:, nothing, :1].stride() == (1, 1, 1)
+
+
+@pytest.mark.parametrize(("index", "shape"), [
+    (True, (1,)), (False, (0,)), ((None, True), (1, 1)), ((True, None), (1, 1)),
+    ((True, True), (1,)), ((None, True, ...), (1, 1)), (torch.tensor(True), (1,)),
+    (torch.tensor(1, dtype=torch.uint8), (1,)),
+], ids=str)
+def test_truth_values_as_indices_of_numbers(index, shape):
+    number = torch.tensor(3.0)
+    assert number[index].tolist() == torch.full(shape, 3.0).tolist()
+    number[index] = 5
+    assert number.item() == (3.0 if 0 in shape else 5.0)
+
+
+@pytest.mark.parametrize(("index", "expected"), [
+    ((True, 0), [[0, 1, 2]]), ((slice(None), True, 1), [[1], [4]]), ((0, True), [[0, 1, 2]]),
+    (([0, 1], True, [0, 1]), [0, 4]), ((True, slice(None), [0]), [[0, 3]]),
+    ((True, [0, 1]), [[0, 1, 2], [3, 4, 5]]), ((False, 0), []), ((True, False), []),
+], ids=str)
+def test_truth_values_among_indices(index, expected):
+    x = torch.arange(6.0).reshape(2, 3)
+    assert x[index].tolist() == expected
+    x[index] = 9
+    assert (x == 9).sum() == torch.tensor(expected).numel()
+
+
+def test_nothing_is_written_at_false():
+    x = torch.ones(2, 3)
+    x[False] = torch.zeros(5)
+    assert x.sum() == 6 and x._version == 0
+    with pytest.raises(RuntimeError, match="Index put requires"):
+        x[True, None] = torch.tensor(3)
+
+
+def _refusal(x, index, value=None):
+    with pytest.raises((IndexError, ValueError, RuntimeError)) as caught:
+        if value is None:
+            x[index]
+        else:
+            x[index] = value
+    return caught.type, str(caught.value)
+
+
+@pytest.mark.parametrize("index", [2**63, 2**64, -2**63 - 1, (0, 2**70)], ids=str)
+def test_indices_beyond_64_bits(index):
+    for value in (None, 1):
+        assert _refusal(torch.ones(2, 5), index, value) == (
+            ValueError, "Overflow when unpacking long long")
+    assert torch.ones(5)[-2**70:2**70:2**70].tolist() == [1.0]
+
+
+def test_dtypes_of_index_tensors():
+    x = torch.arange(5.0)
+    for dtype in (torch.int8, torch.int16, torch.uint16, torch.float32):
+        assert _refusal(x, torch.tensor([0, 1], dtype=dtype)) == (
+            IndexError, "tensors used as indices must be long, int, byte or bool tensors")
+    assert x[torch.tensor(2, dtype=torch.int8)].item() == 2.0
+    assert x[np.array([1, 2], dtype=np.int16)].tolist() == [1.0, 2.0]
+
+
+def test_masks_of_bytes():
+    x, mask = torch.arange(3.0), torch.tensor([1, 0, 1], dtype=torch.uint8)
+    with pytest.warns(UserWarning, match="indexing with dtype torch.uint8 is now deprecated"):
+        assert x[mask].tolist() == [0.0, 2.0]
+    with pytest.warns(UserWarning, match="indexing with dtype torch.uint8 is now deprecated"):
+        x[mask] = torch.ones(2)
+    assert x.tolist() == [1.0, 1.0, 1.0]
+    assert _refusal(x, mask, 3)[1].startswith("masked_fill_ only supports boolean masks")
+
+
+def test_values_that_do_not_fit():
+    x = torch.ones(5)
+    assert _refusal(x, slice(0, 2), torch.ones(3))[1].startswith(
+        "The expanded size of the tensor (2) must match the existing size (3) at non-singleton "
+        "dimension 0.")
+    assert "the number of sizes provided (0) must be greater" in _refusal(x, 0, torch.ones(2))[1]
+    assert _refusal(torch.tensor(1.0), 0, 1)[1].startswith("invalid index of a 0-dim tensor")
+    assert _refusal(x, slice(None, None, 0)) == (ValueError, "slice step cannot be zero")

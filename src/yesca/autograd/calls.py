@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..base.frames import warn
+from ..base.frames import warn, warn_once
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS
 from ..dispatch.levels import off_tape
@@ -13,7 +13,6 @@ from ..dispatch.state import STATE
 from .engine import Edge, Run
 from .inplace import gradient_edge
 
-_warned: list[bool] = []
 
 
 def edge_of(item: Any) -> Edge:
@@ -111,9 +110,8 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     grads = _root_gradients(roots, given, False)
     del given, grad_tensors
     retain = create_graph if retain_graph is None else retain_graph
-    if create_graph and not _warned:
-        _warned.append(True)
-        warn(
+    if create_graph:
+        warn_once(
             "Using backward() with create_graph=True will create a reference cycle between the "
             "parameter and its gradient which can cause a memory leak. We recommend using "
             "autograd.grad when creating the graph to avoid this. If you have to use this "

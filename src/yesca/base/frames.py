@@ -38,3 +38,18 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_code.co_filename.startswith(OWN) and frame.f_back is not None:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+#: Texts that were warned of, once a process; and whether they are warned of each time.
+told: set[str] = set()
+always = [False]
+
+
+def warn_once(message: str, about: str = "") -> None:
+    """Warn the first time in this process, as PyTorch does of some things.
+
+    about: what the text is about, where it tells of values as well.
+    """
+    if always[0] or (about or message) not in told:
+        told.add(about or message)
+        warn(message)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..base.errors import too_big
-from ..base.frames import warn
+from ..base.frames import warn_once
 from ..core import registry
 from ..core.devices import CPU, META
 from ..core.dtypes import SCALAR_NAMES, DType, bool_, get_default_dtype
@@ -308,15 +308,11 @@ def _refuse_complex(record: Record, specs: list[Spec]) -> None:
         raise record.lacks(SCALAR_NAMES[found])
 
 
-_warned: list[bool] = []
-
-
 def _warn_of_lost_parts(source: Spec, made: Spec) -> None:
     """Once a process: a conversion drops imaginary parts (one inside a backward pass may)."""
     if source.dtype.is_complex and not made.dtype.is_complex and made.dtype is not bool_ \
-            and not _warned and STATE.run is None:
-        _warned.append(True)
-        warn("Casting complex values to real discards the imaginary part", UserWarning)
+            and STATE.run is None:
+        warn_once("Casting complex values to real discards the imaginary part")
 
 
 def number_of(value: Any) -> Any:

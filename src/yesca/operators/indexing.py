@@ -44,7 +44,8 @@ def _basic(base: Spec, index: Any) -> algebra.Strided:
             shape, strides, more = algebra.select(now, d, item)
         else:
             if item.step is not None and item.step <= 0:
-                raise ValueError("step must be greater than zero")
+                raise ValueError("step must be greater than zero" if item.step else
+                                 "slice step cannot be zero")
             shape, strides, more = algebra.slice_(now, d, item.start, item.stop, item.step or 1)
             d += 1
         offset += more

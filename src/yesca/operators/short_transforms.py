@@ -9,19 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.errors import shape_text
-from ..base.frames import warn
+from ..base.frames import warn_once
 from ..core.dtypes import FLOATING, SCALAR_NAMES, bfloat16, float16
 from ..core.spec import contiguous_strides
 from .kinds import composite
 
 _LEAST = 1e-11  # windows that overlap to less than this cannot be divided out
-_warned: set[str] = set()
-
-
-def _warn_once(message: str) -> None:
-    if message not in _warned:
-        _warned.add(message)
-        warn(message)
 
 
 def _window_text(window: Any) -> str:
@@ -116,7 +109,7 @@ def _wants_complex(return_complex: Any, x: Any, window: Any) -> bool:
                 "stft requires the return_complex parameter be given for real inputs, and will "
                 "further require that return_complex=True in a future PyTorch release.")
     if not return_complex:
-        _warn_once(
+        warn_once(
             "stft with return_complex=False is deprecated. In a future pytorch release, stft will "
             "return complex tensors for all inputs, and return_complex=False will raise an "
             "error.\nNote: you can still call torch.view_as_real on the complex output to recover "
@@ -148,7 +141,7 @@ def _stft(ops: Any, x: Any, n_fft: int, hop_length: Any, win_length: Any, window
         x = _padded(ops, x, n_fft // 2, pad_mode)
     _check_devices("stft", x, window)
     if window is None:
-        _warn_once(
+        warn_once(
             "A window was not provided. A rectangular window will be applied,which is known to "
             "cause spectral leakage. Other windows such as torch.hann_window or "
             "torch.hamming_window are recommended to reduce spectral leakage.To suppress this "
@@ -233,7 +226,7 @@ def _istft(ops: Any, x: Any, n_fft: int, hop_length: Any, win_length: Any, windo
            ) -> Any:
     _check_devices("istft", x, window)
     if window is None:
-        _warn_once(
+        warn_once(
             "A window was not provided. A rectangular window will be applied.Please provide the "
             "same window used by stft to make the inversion lossless.To suppress this warning and "
             "use a rectangular window, explicitly set "
@@ -279,7 +272,7 @@ def _divided(ops: Any, pieces: Any, wide: Any, hop: int, center: bool, length: A
         raise RuntimeError(f"{text} window overlap add min: 1\n[ CPUBoolType{{}} ]")
     made = ops.div(signal, weight)
     if end > whole:
-        _warn_once("The length of signal is shorter than the length parameter. Result is being "
+        warn_once("The length of signal is shorter than the length parameter. Result is being "
                    "padded with zeros in the tail. Please check your center and hop_length "
                    "settings.")
         made = _between_zeros(ops, made, 0, end - whole)
