@@ -78,7 +78,7 @@ class Tensor(TensorBase, metaclass=TensorMeta):
         made._counter = None if data._counter is None else Version()
         made._requires_grad = False
         if require_grad:
-            made.requires_grad_(True)
+            Tensor.requires_grad_(made, True)  # not a function called on the subclass
         return made
 
     # ---- what it is ----------------------------------------------------------------------

@@ -148,12 +148,9 @@ NAMES: dict[str, str] = {
     "mps": "Event compile_shader event load_metallib profiler",
     "multiprocessing": "init_reductions pool queue reductions",
     "nn": (
-        "CrossMapLRN2d DataParallel LazyBatchNorm1d LazyBatchNorm2d "
-        "LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d "
-        "LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear "
-        "LinearCrossEntropyLoss LinearCrossEntropyOptions NLLLoss2d SyncBatchNorm "
-        "UninitializedBuffer UninitializedParameter backends common_types cpp factory_kwargs "
-        "intrinsic parallel qat quantizable quantized"
+        "CrossMapLRN2d DataParallel LinearCrossEntropyLoss LinearCrossEntropyOptions NLLLoss2d "
+        "SyncBatchNorm backends common_types cpp factory_kwargs intrinsic parallel qat "
+        "quantizable quantized"
     ),
     "nn.attention": (
         "activate_flash_attention_impl bias current_flash_attention_impl experimental "
@@ -165,24 +162,12 @@ NAMES: dict[str, str] = {
         "scaled_grouped_mm scaled_mm"
     ),
     "nn.modules": (
-        "CrossMapLRN2d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d "
-        "LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d "
-        "LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear "
-        "LinearCrossEntropyLoss LinearCrossEntropyOptions NLLLoss2d SyncBatchNorm lazy "
+        "CrossMapLRN2d LinearCrossEntropyLoss LinearCrossEntropyOptions NLLLoss2d SyncBatchNorm "
         "linear_cross_entropy linear_cross_entropy_options utils"
     ),
-    "nn.modules.batchnorm": "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d SyncBatchNorm",
-    "nn.modules.conv": (
-        "LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d "
-        "LazyConvTranspose3d"
-    ),
-    "nn.modules.instancenorm": "LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d",
-    "nn.modules.linear": "LazyLinear",
+    "nn.modules.batchnorm": "SyncBatchNorm",
     "nn.modules.loss": "LinearCrossEntropyLoss NLLLoss2d",
     "nn.modules.normalization": "CrossMapLRN2d",
-    "nn.parameter": (
-        "UninitializedBuffer UninitializedParameter UninitializedTensorMixin is_lazy"
-    ),
     "nn.utils": (
         "convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format init "
         "memory_format parametrizations parametrize prune remove_spectral_norm remove_weight_norm "

@@ -11,7 +11,7 @@ from ..base import absent
 from . import modules as _modules
 
 _SUBMODULES = ("attention", "functional", "grad", "init", "modules", "parameter", "utils")
-_PARAMETERS = ("Buffer", "Parameter")
+_PARAMETERS = ("Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter")
 
 __all__ = sorted((*_modules.__all__, *_PARAMETERS))
 

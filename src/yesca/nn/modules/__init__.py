@@ -14,16 +14,25 @@ _FAMILIES = {
         "MultiheadAttention PReLU Softsign Tanhshrink Softmin Softmax Softmax2d LogSoftmax"
     ),
     "adaptive": "AdaptiveLogSoftmaxWithLoss",
-    "batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d",
+    "batchnorm": (
+        "BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d"
+    ),
     "channelshuffle": "ChannelShuffle",
     "container": "Container Sequential ModuleList ModuleDict ParameterList ParameterDict",
-    "conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
+    "conv": (
+        "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d "
+        "LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d"
+    ),
     "distance": "PairwiseDistance CosineSimilarity",
     "dropout": "Dropout Dropout1d Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout",
     "flatten": "Flatten Unflatten",
     "fold": "Fold Unfold",
-    "instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d",
-    "linear": "Bilinear Identity Linear",
+    "instancenorm": (
+        "InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d "
+        "LazyInstanceNorm3d"
+    ),
+    "lazy": "",
+    "linear": "Bilinear Identity LazyLinear Linear",
     "loss": (
         "L1Loss NLLLoss PoissonNLLLoss GaussianNLLLoss KLDivLoss MSELoss BCELoss "
         "BCEWithLogitsLoss HingeEmbeddingLoss MultiLabelMarginLoss SmoothL1Loss HuberLoss "

@@ -11,7 +11,7 @@ from ...base.frames import warn
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad
 from ...utils.hooks import RemovableHandle
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 from ._hooks import _WrappedHook
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
@@ -213,13 +213,14 @@ class StateMethods:
                 f'While copying the parameter named "{key}", expected torch.Tensor or '
                 f"Tensor-like object from checkpoint but received {type(value)}"
             )
-        if len(current.shape) == 0 and tuple(value.shape) == (1,):
-            value = value[0]  # files of the time before there were 0-dim tensors
-        if value.shape != current.shape:
-            return (
-                f"size mismatch for {key}: copying a param with shape {value.shape} from "
-                f"checkpoint, the shape in current model is {current.shape}."
-            )
+        if not is_lazy(current):
+            if len(current.shape) == 0 and tuple(value.shape) == (1,):
+                value = value[0]  # files of the time before there were 0-dim tensors
+            if value.shape != current.shape:
+                return (
+                    f"size mismatch for {key}: copying a param with shape {value.shape} from "
+                    f"checkpoint, the shape in current model is {current.shape}."
+                )
         if current.is_meta and not value.is_meta and not assign:
             warn(
                 f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...base import absent
 from ... import functional as ops
 from ..._tensor import Tensor
 from ...core.dtypes import int64
 from .. import functional as F
 from .. import init
+from ..parameter import UninitializedBuffer, UninitializedParameter
+from .lazy import LazyModuleMixin
 from .module import Module, weight_and_bias
 from .normalization import _set_scale_and_shift
 
-__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]
+__all__ = [
+    "BatchNorm1d",
+    "LazyBatchNorm1d",
+    "BatchNorm2d",
+    "LazyBatchNorm2d",
+    "BatchNorm3d",
+    "LazyBatchNorm3d",
+]
 
 
 class _NormBase(Module):
@@ -143,6 +154,70 @@ class BatchNorm3d(_BatchNorm):
     """Normalises each channel of (N, C, D, H, W) over batch and space; see `BatchNorm1d`."""
 
     _dimensions = (5,)
+
+
+class _LazyNormBase(LazyModuleMixin):
+    """A normalisation whose `num_features` is the number of channels of its first input."""
+
+    def __init__(
+        self: Any,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device=None,
+        dtype=None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(0, eps, momentum, False, False, device, dtype)
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        options = {"device": device, "dtype": dtype}
+        if affine:
+            self.weight = UninitializedParameter(**options)
+            if bias:
+                self.bias = UninitializedParameter(**options)
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(**options)
+            self.running_var = UninitializedBuffer(**options)
+            self.num_batches_tracked = ops.tensor(0, dtype=int64, device=device)
+
+    def reset_parameters(self: Any) -> None:
+        """Reset statistics, weight and bias, once they have shapes."""
+        if not self.has_uninitialized_params() and self.num_features != 0:
+            super().reset_parameters()  # type: ignore[misc]
+
+    def initialize_parameters(self: Any, input: Tensor) -> None:
+        """Take `num_features` from `input`; shapes that were loaded stay."""
+        if not self.has_uninitialized_params():
+            return
+        self.num_features = input.shape[1]
+        for tensor in (self.weight, self.bias, self.running_mean, self.running_var):
+            if tensor is not None:
+                tensor.materialize((self.num_features,))
+        self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):  # type: ignore[misc]
+    """A `BatchNorm1d` of as many features as its first input has channels; then it is one."""
+
+    cls_to_become = BatchNorm1d
+    _dimensions = BatchNorm1d._dimensions
+
+
+class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):  # type: ignore[misc]
+    """A `BatchNorm2d` of as many features as its first input has channels; then it is one."""
+
+    cls_to_become = BatchNorm2d
+    _dimensions = BatchNorm2d._dimensions
+
+
+class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):  # type: ignore[misc]
+    """A `BatchNorm3d` of as many features as its first input has channels; then it is one."""
+
+    cls_to_become = BatchNorm3d
+    _dimensions = BatchNorm3d._dimensions
 
 
 __getattr__ = absent.names_of(__name__)

@@ -10,8 +10,9 @@ from ... import functional as ops
 from ..._tensor import Tensor
 from .. import functional as F
 from .. import init
-from ..parameter import Parameter
+from ..parameter import Parameter, UninitializedParameter
 from ._names import to_tuple
+from .lazy import LazyModuleMixin
 from .module import Module, weight_and_bias
 
 __all__ = [
@@ -21,6 +22,12 @@ __all__ = [
     "ConvTranspose1d",
     "ConvTranspose2d",
     "ConvTranspose3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
 ]
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
@@ -83,12 +90,8 @@ class _ConvNd(Module):
         self.groups = groups
         self.padding_mode = padding_mode
         self._reversed_padding_repeated_twice = self._padding_of_both_ends()
-        if transposed:
-            shape = (in_channels, out_channels // groups, *kernel_size)
-        else:
-            shape = (out_channels, in_channels // groups, *kernel_size)
         options = {"device": device, "dtype": dtype}
-        self.weight = Parameter(ops.empty(shape, **options))
+        self.weight = Parameter(ops.empty(_weight_shape(self), **options))
         if bias:
             self.bias = Parameter(ops.empty(out_channels, **options))
         else:
@@ -140,6 +143,13 @@ class _ConvNd(Module):
     def __setstate__(self, state: dict) -> None:
         super().__setstate__(state)
         self.__dict__.setdefault("padding_mode", "zeros")
+
+
+def _weight_shape(conv: _ConvNd) -> tuple[int, ...]:
+    inputs, outputs = conv.in_channels, conv.out_channels
+    if conv.transposed:
+        return (inputs, outputs // conv.groups, *conv.kernel_size)
+    return (outputs, inputs // conv.groups, *conv.kernel_size)
 
 
 def _check_arguments(in_channels, out_channels, stride, padding, groups, padding_mode) -> None:
@@ -331,6 +341,140 @@ class ConvTranspose3d(_ConvTransposeNd):
     """The gradient of `Conv3d` as a layer; `forward` takes an optional `output_size`."""
 
     _rank = 3
+
+
+class _LazyConvXdMixin(LazyModuleMixin):
+    """A convolution whose `in_channels` is that of its first input."""
+
+    def __init__(self: Any, out_channels, options: dict, bias: bool, device, dtype) -> None:
+        super().__init__(0, 0, **options, bias=False)
+        self.out_channels = out_channels
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self: Any) -> None:
+        """Draw weight and bias anew, once they have shapes."""
+        if not self.has_uninitialized_params() and self.in_channels != 0:
+            super().reset_parameters()  # type: ignore[misc]
+
+    def initialize_parameters(self: Any, input: Tensor, *args: Any, **kwargs: Any) -> None:
+        """Take `in_channels` from `input`; shapes that were loaded stay."""
+        if not self.has_uninitialized_params():
+            return
+        self.in_channels = self._get_in_channels(input)
+        if self.in_channels % self.groups != 0:
+            raise ValueError("in_channels must be divisible by groups")
+        shape = _weight_shape(self)
+        self.weight.materialize(shape)
+        if self.bias is not None:
+            self.bias.materialize((self.out_channels,))
+        self.reset_parameters()
+
+    def _get_in_channels(self: Any, input: Tensor) -> int:
+        rank = self._get_num_spatial_dims()
+        if input.dim() not in (rank + 1, rank + 2):
+            raise RuntimeError(
+                f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to "
+                f"{type(self).__name__}, but got input of size: {input.shape}"
+            )
+        return input.shape[-1 - rank]
+
+    def _get_num_spatial_dims(self: Any) -> int:
+        return self._rank
+
+
+class _LazyConv(_LazyConvXdMixin):
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        options = {
+            "kernel_size": kernel_size,
+            "stride": stride,
+            "padding": padding,
+            "dilation": dilation,
+            "groups": groups,
+            "padding_mode": padding_mode,
+        }
+        super().__init__(out_channels, options, bias, device, dtype)
+
+
+class _LazyConvTranspose(_LazyConvXdMixin):
+    def __init__(
+        self,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Any = 1,
+        padding_mode: str = "zeros",
+        device=None,
+        dtype=None,
+    ) -> None:
+        options = {
+            "kernel_size": kernel_size,
+            "stride": stride,
+            "padding": padding,
+            "output_padding": output_padding,
+            "groups": groups,
+            "dilation": dilation,
+            "padding_mode": padding_mode,
+        }
+        super().__init__(out_channels, options, bias, device, dtype)
+
+
+class LazyConv1d(_LazyConv, Conv1d):  # type: ignore[misc]
+    """A `Conv1d` whose `in_channels` is that of its first input; then it is one.
+
+    >>> import yesca as torch
+    >>> torch.nn.LazyConv1d(4, 3)(torch.zeros(2, 5, 8)).shape
+    torch.Size([2, 4, 6])
+    """
+
+    cls_to_become = Conv1d
+
+
+class LazyConv2d(_LazyConv, Conv2d):  # type: ignore[misc]
+    """A `Conv2d` whose `in_channels` is that of its first input; then it is one."""
+
+    cls_to_become = Conv2d
+
+
+class LazyConv3d(_LazyConv, Conv3d):  # type: ignore[misc]
+    """A `Conv3d` whose `in_channels` is that of its first input; then it is one."""
+
+    cls_to_become = Conv3d
+
+
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):  # type: ignore[misc]
+    """A `ConvTranspose1d` whose `in_channels` is that of its first input; then it is one."""
+
+    cls_to_become = ConvTranspose1d
+
+
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):  # type: ignore[misc]
+    """A `ConvTranspose2d` whose `in_channels` is that of its first input; then it is one."""
+
+    cls_to_become = ConvTranspose2d
+
+
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):  # type: ignore[misc]
+    """A `ConvTranspose3d` whose `in_channels` is that of its first input; then it is one."""
+
+    cls_to_become = ConvTranspose3d
 
 
 __getattr__ = absent.names_of(__name__)

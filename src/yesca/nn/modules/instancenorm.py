@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-
 from ...base import absent
 from ...base.frames import warn
 from ..._tensor import Tensor
 from .. import functional as F
-from .batchnorm import _NormBase
+from .batchnorm import _LazyNormBase, _NormBase
 from .module import weight_and_bias
 
-__all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]
+__all__ = [
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+]
 
 
 class _InstanceNorm(_NormBase):
@@ -79,6 +85,36 @@ class InstanceNorm3d(_InstanceNorm):
     """Normalises each channel of each sample of (N, C, D, H, W) or (C, D, H, W) over space."""
 
     _unbatched = 4
+
+
+class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):  # type: ignore[misc]
+    """An `InstanceNorm1d` of as many features as its first input has channels; then it is one.
+
+    Unlike that one it has weights and running statistics unless it is told not to.
+    """
+
+    cls_to_become = InstanceNorm1d
+    _unbatched = InstanceNorm1d._unbatched
+
+
+class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):  # type: ignore[misc]
+    """An `InstanceNorm2d` of as many features as its first input has channels; then it is one.
+
+    Unlike that one it has weights and running statistics unless it is told not to.
+    """
+
+    cls_to_become = InstanceNorm2d
+    _unbatched = InstanceNorm2d._unbatched
+
+
+class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):  # type: ignore[misc]
+    """An `InstanceNorm3d` of as many features as its first input has channels; then it is one.
+
+    Unlike that one it has weights and running statistics unless it is told not to.
+    """
+
+    cls_to_become = InstanceNorm3d
+    _unbatched = InstanceNorm3d._unbatched
 
 
 __getattr__ = absent.names_of(__name__)

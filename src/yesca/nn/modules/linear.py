@@ -8,12 +8,14 @@ from typing import Any
 from ...base import absent
 from ... import functional as ops
 from ..._tensor import Tensor
+from ...autograd.modes import no_grad
 from .. import functional as F
 from .. import init
-from ..parameter import Parameter
+from ..parameter import Parameter, UninitializedParameter
+from .lazy import LazyModuleMixin
 from .module import Module, weight_and_bias
 
-__all__ = ["Bilinear", "Identity", "Linear", "NonDynamicallyQuantizableLinear"]
+__all__ = ["Bilinear", "Identity", "LazyLinear", "Linear", "NonDynamicallyQuantizableLinear"]
 
 
 class Identity(Module):
@@ -134,6 +136,51 @@ class Bilinear(Module):
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
             f"out_features={self.out_features}, bias={self.bias is not None}"
         )
+
+
+class LazyLinear(LazyModuleMixin, Linear):
+    """A `Linear` whose `in_features` is the last size of its first input; then it is a `Linear`.
+
+    Equal seeds at the first call give the weights of a `Linear` made with them.
+
+    >>> import yesca as torch
+    >>> layer = torch.nn.LazyLinear(30)
+    >>> layer(torch.zeros(128, 20)).shape
+    torch.Size([128, 30])
+    """
+
+    cls_to_become = Linear
+    weight: UninitializedParameter
+    bias: UninitializedParameter
+
+    def __init__(self, out_features: int, bias: bool = True, device=None, dtype=None) -> None:
+        super().__init__(0, 0, False)
+        self.out_features = out_features
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        """Draw weight and bias anew, once they have shapes."""
+        if not self.has_uninitialized_params() and self.in_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Take `in_features` from `input`; shapes that were loaded stay."""
+        if self.has_uninitialized_params():
+            with no_grad():
+                self.in_features = input.shape[-1]
+                self.weight.materialize((self.out_features, self.in_features))
+                if self.bias is not None:
+                    self.bias.materialize((self.out_features,))
+                self.reset_parameters()
+        if self.in_features == 0:
+            found, known = input.shape[-1], self.weight.shape[-1]
+            assert found == known, (
+                f"The in_features inferred from input: {found} is not equal to in_features from "
+                f"self.weight: {known}"
+            )
+            self.in_features = found
 
 
 __getattr__ = absent.names_of(__name__)
