@@ -1,5 +1,7 @@
 """`__torch_function__`: subclasses keep their class, classes and modes take functions over."""
 
+import inspect
+
 import pytest
 
 import yesca as torch
@@ -158,3 +160,44 @@ def test_what_attributes_give():
     x.grad = torch.zeros(2, 3)
     assert type(x.grad) is torch.Tensor  # as PyTorch: gradients stay plain
     assert torch.Tensor.grad.__get__ in torch.overrides.get_default_nowrap_functions()
+
+
+@pytest.mark.parametrize("call", [
+    "max(thing)", "einsum('i', thing)", "split(thing, 1)", "full_like(thing, 1)", "add(thing, 1)",
+    "cat([thing])", "broadcast_tensors(thing)",
+])
+def test_a_class_is_told_the_public_function(call):
+    seen = []
+
+    class Told:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func)
+
+    eval(f"torch.{call}", {"torch": torch, "thing": Told()})
+    assert seen == [getattr(torch, call.partition("(")[0])]
+
+
+@pytest.mark.parametrize(("function", "name"), [
+    (torch.add, "torch.add"), (torch.Tensor.add, "torch.Tensor.add"),
+    (torch.Tensor.shape.__get__, "torch.Tensor.shape.__get__"),
+    (torch.Tensor.grad.__set__, "torch.Tensor.grad.__set__"), (torch.max, "torch.max"),
+    (torch.nn.functional.relu, "torch.nn.functional.relu"),
+    (torch.linalg.norm, "torch.linalg.norm"), (torch.fft.fft, "torch.fft.fft"),
+    (torch.nn.init.uniform_, "torch.nn.init.uniform_"), (len, None),
+])
+def test_names_of_functions(function, name):
+    assert torch.overrides.resolve_name(function) == name
+    method = (name or "").startswith("torch.Tensor.") and not name.endswith("__set__")
+    assert torch.overrides.is_tensor_method_or_property(function) == method
+
+
+def test_what_may_be_taken_over():
+    found = torch.overrides.get_overridable_functions()
+    ignored, tests = torch.overrides.get_ignored_functions(), \
+        torch.overrides.get_testing_overrides()
+    assert torch.add in found[torch] and torch.Tensor.add_ in found[torch.Tensor]
+    assert torch.nn.functional.softmax in found[torch.nn.functional]
+    assert torch.zeros in ignored and torch.zeros not in found[torch]
+    assert tests[torch.add](1, other=2) == -1 and torch.zeros not in tests
+    assert "inplace" in inspect.signature(tests[torch.nn.functional.relu]).parameters

@@ -27,7 +27,7 @@ HOMES: dict[str, str] = {
     "core.layouts": (
         "layout=Layout strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged "
         "memory_format=MemoryFormat contiguous_format channels_last channels_last_3d "
-        "preserve_format"
+        "preserve_format legacy_contiguous_format=contiguous_format"
     ),
     "autograd.anomaly_mode": "is_anomaly_enabled is_anomaly_check_nan_enabled",
     "autograd.modes": (
@@ -49,6 +49,10 @@ HOMES: dict[str, str] = {
         "set_autocast_cpu_dtype get_autocast_gpu_dtype set_autocast_gpu_dtype "
         "is_autocast_cache_enabled set_autocast_cache_enabled clear_autocast_cache "
         "autocast_increment_nesting autocast_decrement_nesting"
+    ),
+    "_control_flow": "cond while_loop",
+    "_symbolic_numbers": (
+        "SymInt SymFloat SymBool sym_int sym_float sym_not sym_sqrt sym_max sym_min sym_sum sym_ite"
     ),
     "_lowrank": "pca_lowrank svd_lowrank",
     "graph.public": "compile",
@@ -80,8 +84,8 @@ HOMES: dict[str, str] = {
 
 #: Modules that PyTorch has as attributes of the package without an import of their own.
 SUBMODULES = frozenset(
-    "accelerator amp autograd backends compiler cpu cuda distributed fft func functional jit "
-    "linalg masked mps multiprocessing nn optim overrides profiler random return_types "
+    "accelerator amp autograd backends compiler cpu cuda distributed fft func functional futures "
+    "jit linalg masked mps multiprocessing nn optim overrides profiler random return_types "
     "serialization signal special storage testing torch_version types utils version xpu _C _dynamo "
     "_inductor _logging __config__ __future__".split()
 )

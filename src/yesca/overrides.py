@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import sys
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import Any
 
 from .base import absent
+from .core.dtypes import DType
 from .core.tensor_base import TensorBase
 from .dispatch.call import OPERATORS
 from .dispatch.levels import Level
@@ -18,7 +22,7 @@ __all__ = [
     "TorchFunctionMode", "BaseTorchFunctionMode", "has_torch_function", "handle_torch_function",
     "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like",
     "is_tensor_method_or_property", "get_default_nowrap_functions", "wrap_torch_function",
-    "resolve_name",
+    "resolve_name", "get_overridable_functions", "get_ignored_functions", "get_testing_overrides",
 ]
 
 
@@ -123,11 +127,11 @@ def is_tensor_like(value: Any) -> bool:
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Whether a function is a method of the tensor class."""
-    from ._tensor import Tensor
-
+    """Whether a function is a method of the tensor class, or gets a property of it."""
     name = getattr(func, "__name__", "")
-    return name == "__get__" or getattr(Tensor, name, None) is func
+    if name in ("__get__", "__set__"):
+        return name == "__get__"
+    return _names().get(func, "").startswith("torch.Tensor.")
 
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
@@ -150,17 +154,120 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..
     return decorate
 
 
-def resolve_name(func: Callable[..., Any]) -> str | None:
-    """The public name of a function."""
-    name = getattr(func, "__name__", None)
-    if name is None:
-        return None
-    if name in ("__get__", "__set__"):
-        from ._tensor import Tensor
+# ---- what there is to take over ----------------------------------------------------------------
 
-        found = [n for n, own in vars(Tensor).items() if own is func.__self__]  # type: ignore
-        return f"torch.Tensor.{found[0]}.{name}" if found else None
-    return f"torch.Tensor.{name}" if is_tensor_method_or_property(func) else f"torch.{name}"
+#: Names whose functions ask no class: they take no tensors, or tell of the library itself.
+_IGNORED = frozenset("""
+    arange as_tensor asarray autocast_decrement_nesting autocast_increment_nesting bartlett_window
+    blackman_window broadcast_shapes can_cast clear_autocast_cache compile complex empty
+    empty_permuted empty_strided enable_grad eye fftfreq finfo from_dlpack from_file from_numpy
+    frombuffer full full_ get_default_dtype get_device get_num_interop_threads get_num_threads
+    hamming_window hann_window iinfo inference_mode initial_seed is_grad_enabled is_storage
+    is_tensor kaiser_window linspace load logspace manual_seed no_grad normal ones promote_types
+    rand randint randn randperm range result_type rfftfreq save scalar_tensor seed
+    set_default_dtype set_default_tensor_type set_grad_enabled set_num_interop_threads
+    set_num_threads set_printoptions set_rng_state tensor tril_indices triu_indices typename vmap
+    zeros has_torch_function has_torch_function_unary has_torch_function_variadic
+    handle_torch_function as_subclass __new__ __init_subclass__ __torch_function__
+    __torch_dispatch__ __dir__ __subclasshook__ _make_subclass""".split())
+
+
+def _spaces() -> dict[str, Any]:
+    """The places whose functions may be taken over, by their names."""
+    from . import fft, functional, linalg, special
+    from ._tensor import Tensor
+    from .nn import functional as nn_functional
+    from .nn import init
+
+    return {"torch": functional, "torch.nn.functional": nn_functional, "torch.nn.init": init,
+            "torch.Tensor": Tensor, "torch.linalg": linalg, "torch.fft": fft,
+            "torch.special": special}
+
+
+def _functions(space: str, holder: Any) -> Iterable[tuple[str, Callable[..., Any]]]:
+    """(name, function) of all of a place, properties as what gets and sets them."""
+    for name in dir(holder):
+        if space != "torch.Tensor" and name.startswith("_"):
+            continue
+        found = getattr(holder, name)
+        if getattr(object, name, None) is found or isinstance(found, (ModuleType, DType)):
+            continue
+        if isinstance(found, property):
+            yield f"{name}.__get__", found.__get__
+            yield f"{name}.__set__", found.__set__
+        elif callable(found) and (name[0].islower() or name[0] == "_"):
+            yield name, found
+
+
+@functools.cache
+def _names() -> dict[Callable[..., Any], str]:
+    """Function -> its public name."""
+    made: dict[Callable[..., Any], str] = {}
+    for space, holder in _spaces().items():
+        for name, function in _functions(space, holder):
+            if not _hashable(function) or space == "torch.special" and function in made:
+                continue  # most of those are names of functions that stand in the package too
+            made[function] = f"{space}.{name}"
+    return made
+
+
+def _hashable(value: Any) -> bool:
+    return getattr(type(value), "__hash__", None) is not None
+
+
+@functools.cache
+def _overridable() -> dict[Any, list[Callable[..., Any]]]:
+    package = sys.modules[__package__]
+    return {
+        package if space == "torch" else holder: [
+            function for name, function in _functions(space, holder)
+            if name not in _IGNORED and not name.endswith(".__set__")
+            and (space == "torch.Tensor" or not name.endswith("_"))]
+        for space, holder in _spaces().items()}
+
+
+def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
+    """Module or class -> its functions that classes and modes may take over.
+
+    >>> import yesca as torch
+    >>> torch.add in get_overridable_functions()[torch]
+    True
+    """
+    return {holder: list(functions) for holder, functions in _overridable().items()}
+
+
+def get_ignored_functions() -> set[Callable[..., Any]]:
+    """Public functions that no class takes over by way of its arguments."""
+    return {function for space, holder in _spaces().items()
+            for name, function in _functions(space, holder)
+            if name in _IGNORED and _hashable(function)}
+
+
+def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
+    """Function that may be taken over -> a function of the same signature that gives -1."""
+    return {function: _stand_in(function)
+            for functions in _overridable().values() for function in functions}
+
+
+def _stand_in(function: Callable[..., Any]) -> Callable[..., Any]:
+    def stand_in(*args: Any, **kwargs: Any) -> int:
+        return -1
+
+    try:
+        stand_in.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        pass  # nothing tells its signature: any arguments
+    return stand_in
+
+
+def resolve_name(f: Callable[..., Any]) -> str | None:
+    """The public name of a function that `__torch_function__` is given; None if it has none.
+
+    >>> import yesca as torch
+    >>> resolve_name(torch.Tensor.add), resolve_name(torch.Tensor.shape.__get__)
+    ('torch.Tensor.add', 'torch.Tensor.shape.__get__')
+    """
+    return _names().get(f)
 
 
 __getattr__ = absent.names_of(__name__)

@@ -21,6 +21,9 @@ LAYERS = [
     "nn.BatchNorm1d(3)",
     "nn.BatchNorm2d(3, affine=False)",
     "nn.BatchNorm3d(3, track_running_stats=False, momentum=None)",
+    "nn.SyncBatchNorm(3, momentum=None)",
+    "nn.CrossMapLRN2d(3, k=2)",
+    "nn.LinearCrossEntropyLoss(3, 4, out_features=(2,), bias=True)",
     "nn.InstanceNorm2d(3, affine=True, track_running_stats=True)",
     "nn.MultiheadAttention(8, 2)",
     "nn.MultiheadAttention(8, 2, kdim=3, vdim=5, add_bias_kv=True, batch_first=True)",
@@ -74,6 +77,12 @@ FUNCTIONS = [
     "F.cross_entropy(x, t)",
     "F.cross_entropy(x.flatten(0, 1)[:, :3], t.flatten()[:6], label_smoothing=0.2)",
     "F.cross_entropy(x, p / p.sum(1, keepdim=True), reduction='sum')",
+    "F.linear_cross_entropy(x[0], p[1], t[0, :3], linear_bias=s[0, :, 0], label_smoothing=0.1)",
+    "F.linear_cross_entropy(x[0], p, t[0, :3, None].expand(3, 3) % 2, reduction='sum')",
+    "F.linear_cross_entropy(x[0], p[1], t[0, :3], weight=p[0, 0, :3], ignore_index=2, "
+    "options=nn.LinearCrossEntropyOptions(batch_chunk_size=2))",
+    "F.linear_cross_entropy(x[0], p[1], t[0, :3], reduction='none', linear_bias=s[0, :, 0], "
+    "options=nn.LinearCrossEntropyOptions(batch_chunk_size=2))",
     "F.nll_loss(x.log_softmax(1), t, weight=p[0, :, 0])",
     "F.mse_loss(x, p)",
     "F.mse_loss(x, p, weight=p)",
@@ -117,6 +126,7 @@ FUNCTIONS = [
     "F.rms_norm(x, (4,))",
     "F.group_norm(x, 3)",
     "F.batch_norm(x, None, None, training=True)",
+    "nn.CrossMapLRN2d(3, alpha=0.5)(x.detach()[None])",
     "F.local_response_norm(x, 2, alpha=0.5)",
     "F.normalize(x, dim=-1)",
     "F.normalize(x, p=1.0, dim=1)",
@@ -182,7 +192,7 @@ def inputs(torch):
 def run_function(torch, functional, text):
     """Rounded result and gradient of x for one of FUNCTIONS."""
     names = inputs(torch)
-    result = eval(text, {"F": functional, **names})
+    result = eval(text, {"F": functional, "nn": torch.nn, **names})
     gradient = None
     if result.requires_grad:
         weights = torch.arange(1, result.numel() + 1, dtype=torch.float64).cos()

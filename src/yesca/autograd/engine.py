@@ -65,6 +65,18 @@ def _hooked_leaves(roots: Sequence[Any]) -> dict[Any, int]:
     return found
 
 
+def running() -> bool:
+    """Whether a pass runs in this thread."""
+    return STATE.run is not None
+
+
+def queue_callback(callback: Callable[[], Any]) -> None:
+    """Call `callback()` when the pass that runs now has ended."""
+    if not running():
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    current_run().final.append(callback)
+
+
 def current_run() -> Run:
     """The pass that runs in this thread."""
     return STATE.run  # type: ignore[no-any-return]
@@ -91,6 +103,7 @@ class Run:
         self.heap: list[tuple[int, Any]] = []
         self.waiting: dict[Any, int] | None = None
         self.hollow: set[Any] = set()  # nodes to which a consumer has sent None
+        self.final: list[Callable[[], Any]] = []  # what is called at its end
         self.memo: dict[Any, Any] = {}  # what checkpoints have computed again in this pass
 
     def start(self, edges: Sequence[Edge], grads: list[Any]) -> None:
@@ -117,6 +130,8 @@ class Run:
             self.loop(needed)
             for leaf in [e for e in self.pending if isinstance(e, TensorBase)]:
                 self.leaf(leaf, self.pending.pop(leaf))
+            for callback in self.final:
+                callback()
         finally:
             STATE.run = outer
             set_levels(levels)

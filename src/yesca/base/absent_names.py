@@ -22,13 +22,13 @@ NAMES: dict[str, str] = {
         "ScriptClass ScriptClassFunction ScriptDict ScriptDictIterator ScriptDictKeyIterator "
         "ScriptFunction ScriptList ScriptListIterator ScriptMethod ScriptModule "
         "ScriptModuleSerializer ScriptObject ScriptObjectProperty SerializationStorageContext "
-        "StaticModule Storage StorageBase StreamObjType StringType SymBool SymBoolType SymFloat "
-        "SymInt SymIntType Tag TensorType ThroughputBenchmark TracingState TupleType Type "
-        "UnionType Use Value ao batch_norm_backward_elemt batch_norm_backward_reduce "
-        "batch_norm_elemt batch_norm_gather_stats batch_norm_gather_stats_with_counts "
-        "batch_norm_stats batch_norm_update_stats ccol_indices_copy choose_qparams_optimized "
-        "classes col_indices_copy compiled_with_cxx11_abi cond contrib "
-        "cpp crow_indices_copy cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution "
+        "StaticModule Storage StorageBase StreamObjType StringType SymBoolType SymIntType Tag "
+        "TensorType ThroughputBenchmark TracingState TupleType Type UnionType Use Value ao "
+        "batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt "
+        "batch_norm_gather_stats batch_norm_gather_stats_with_counts batch_norm_stats "
+        "batch_norm_update_stats ccol_indices_copy choose_qparams_optimized classes "
+        "col_indices_copy compiled_with_cxx11_abi contrib cpp crow_indices_copy "
+        "cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution "
         "cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose "
         "cudnn_grid_sampler cudnn_is_acceptable dequantize detach_copy distributions dsmm eig "
         "embedding_renorm_ empty_quantized export fake_quantize_per_channel_affine "
@@ -36,11 +36,10 @@ NAMES: dict[str, str] = {
         "fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight "
         "fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight "
         "fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix fork frobenius_norm from_file "
-        "fused_moving_avg_obs_fake_quant futures fx get_autocast_ipu_dtype get_autocast_xla_dtype "
-        "get_file_path gru gru_cell hsmm hspmm hub import_ir_module "
-        "import_ir_module_from_buffer indices_copy init_num_threads int_repr "
-        "is_autocast_ipu_enabled is_autocast_xla_enabled is_distributed is_vulkan_available "
-        "legacy_contiguous_format library lobpcg lstm lstm_cell lstsq matrix_rank "
+        "fused_moving_avg_obs_fake_quant fx get_autocast_ipu_dtype get_autocast_xla_dtype "
+        "get_file_path gru gru_cell hsmm hspmm hub import_ir_module import_ir_module_from_buffer "
+        "indices_copy init_num_threads int_repr is_autocast_ipu_enabled is_autocast_xla_enabled "
+        "is_distributed is_vulkan_available library lobpcg lstm lstm_cell lstsq matrix_rank "
         "merge_type_from_type_comment miopen_batch_norm miopen_convolution "
         "miopen_convolution_add_relu miopen_convolution_relu miopen_convolution_transpose "
         "miopen_ctc_loss miopen_depthwise_convolution miopen_rnn mkldnn_adaptive_avg_pool2d "
@@ -60,19 +59,18 @@ NAMES: dict[str, str] = {
         "set_autocast_xla_dtype set_autocast_xla_enabled slice_inverse smm solve sparse "
         "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor "
         "sparse_csc_tensor sparse_csr_tensor spmm sspaddmm sym_constrain_range "
-        "sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite sym_max sym_min "
-        "sym_not sym_sqrt sym_sum symeig thread_safe_generator unify_type_list values_copy "
-        "view_as_complex_copy view_as_real_copy wait while_loop windows"
+        "sym_constrain_range_for_size sym_fresh_size symeig thread_safe_generator unify_type_list "
+        "values_copy view_as_complex_copy view_as_real_copy wait windows"
     ),
     "Tensor": (
         "ccol_indices chalf coalesce col_indices const_data_ptr crow_indices dense_dim dequantize "
-        "dim_order eig grad_dtype index indices int_repr ipu is_coalesced "
-        "is_distributed is_ipu is_maia is_mtia is_vulkan is_xla lstsq module_load mtia "
-        "q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale "
-        "q_zero_point qscheme reinforce resize_as_sparse_ row_indices slice_inverse smm solve "
-        "sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm symeig "
-        "to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo "
-        "to_sparse_csc to_sparse_csr values volatile"
+        "dim_order eig grad_dtype index indices int_repr ipu is_coalesced is_distributed is_ipu "
+        "is_maia is_mtia is_vulkan is_xla lstsq module_load mtia q_per_channel_axis "
+        "q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme reinforce "
+        "resize_as_sparse_ row_indices slice_inverse smm solve sparse_dim sparse_mask "
+        "sparse_resize_ sparse_resize_and_clear_ sspaddmm symeig to_mkldnn to_padded_tensor "
+        "to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values "
+        "volatile"
     ),
     "accelerator": "Graph empty_host_cache get_device_capability graphs memory",
     "autograd": (
@@ -90,10 +88,7 @@ NAMES: dict[str, str] = {
     "autograd.profiler": (
         "EnforceUnique KinetoStepTracker MemRecordsAcc load_nvprof parse_nvprof_trace"
     ),
-    "autograd.profiler_util": (
-        "EventMetadata FormattedTimesMixin Kernel MemRecordsAcc StringTable"
-    ),
-    "autograd.variable": "VariableMeta",
+    "autograd.profiler_util": "EventMetadata FormattedTimesMixin Kernel MemRecordsAcc StringTable",
     "backends": "python_native xeon xnnpack",
     "backends.cuda": (
         "SDPAParams blas_workspace_size cuFFTPlanCacheAttrContextProp cuFFTPlanCacheManager "
@@ -113,9 +108,7 @@ NAMES: dict[str, str] = {
         "memory_usage nccl power_draw reset_accumulated_host_memory_stats "
         "reset_peak_host_memory_stats sparse temperature tunable use_mem_pool"
     ),
-    "cuda.amp": (
-        "amp_definitely_not_available autocast_mode common custom_bwd custom_fwd grad_scaler"
-    ),
+    "cuda.amp": "amp_definitely_not_available autocast_mode common grad_scaler",
     "cuda.graphs": "graph graph_pool_handle make_graphed_callables",
     "cuda.memory": (
         "CUDAPluggableAllocator MemPool caching_allocator_disabled caching_allocator_enable "
@@ -147,31 +140,18 @@ NAMES: dict[str, str] = {
     "masked": "MaskedTensor as_masked_tensor is_masked_tensor masked_tensor maskedtensor",
     "mps": "Event compile_shader event load_metallib profiler",
     "multiprocessing": "init_reductions pool queue reductions",
-    "nn": (
-        "CrossMapLRN2d DataParallel LinearCrossEntropyLoss LinearCrossEntropyOptions NLLLoss2d "
-        "SyncBatchNorm backends common_types cpp factory_kwargs intrinsic parallel qat "
-        "quantizable quantized"
-    ),
+    "nn": "DataParallel backends cpp intrinsic parallel qat quantizable quantized",
     "nn.attention": (
         "activate_flash_attention_impl bias current_flash_attention_impl experimental "
         "flex_attention list_flash_attention_impls register_flash_attention_impl "
         "restore_flash_attention_impl varlen"
     ),
     "nn.functional": (
-        "ScalingType SwizzleType assert_int_or_pair grouped_mm linear_cross_entropy "
-        "scaled_grouped_mm scaled_mm"
+        "ScalingType SwizzleType assert_int_or_pair grouped_mm scaled_grouped_mm scaled_mm"
     ),
-    "nn.modules": (
-        "CrossMapLRN2d LinearCrossEntropyLoss LinearCrossEntropyOptions NLLLoss2d SyncBatchNorm "
-        "linear_cross_entropy linear_cross_entropy_options utils"
-    ),
-    "nn.modules.batchnorm": "SyncBatchNorm",
-    "nn.modules.loss": "LinearCrossEntropyLoss NLLLoss2d",
-    "nn.modules.normalization": "CrossMapLRN2d",
     "nn.utils": (
-        "convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format init "
-        "memory_format parametrizations parametrize prune remove_spectral_norm remove_weight_norm "
-        "skip_init spectral_norm stateless weight_norm"
+        "parametrizations parametrize prune remove_spectral_norm remove_weight_norm spectral_norm "
+        "weight_norm"
     ),
     "optim": "SparseAdam sparse_adam",
     "optim.adadelta": "adadelta",
@@ -185,13 +165,8 @@ NAMES: dict[str, str] = {
     "optim.rmsprop": "rmsprop",
     "optim.rprop": "rprop",
     "optim.sgd": "sgd",
-    "overrides": (
-        "enable_reentrant_dispatch get_ignored_functions get_overridable_functions "
-        "get_testing_overrides redispatch_function"
-    ),
-    "profiler": (
-        "ExecutionTraceObserver KinetoStepTracker RecordScope itt profiler python_tracer"
-    ),
+    "overrides": "enable_reentrant_dispatch redispatch_function",
+    "profiler": "ExecutionTraceObserver KinetoStepTracker RecordScope itt profiler python_tracer",
     "random": "thread_safe_generator",
     "serialization": (
         "check_module_version_greater_or_equal mkdtemp normalize_storage_type "
@@ -200,10 +175,10 @@ NAMES: dict[str, str] = {
     "testing": "FileCheck",
     "utils": (
         "ThroughputBenchmark backcompat backend_registration bundled_inputs cmake_prefix_path "
-        "collect_env cpp_backtrace cpp_extension debug_log deterministic file_baton flop_counter "
+        "cpp_backtrace cpp_extension debug_log deterministic file_baton flop_counter "
         "generate_methods_for_privateuse1_backend get_cpp_backtrace hipify jit mkldnn "
-        "mobile_optimizer model_dump model_zoo module_tracker rename_privateuse1_backend "
-        "set_module show_pickle swap_tensors tensorboard throughput_benchmark viz weak"
+        "mobile_optimizer model_dump model_zoo rename_privateuse1_backend show_pickle tensorboard "
+        "throughput_benchmark viz"
     ),
     "utils.benchmark": (
         "CallgrindStats CopyIfCallgrind FunctionCount FunctionCounts FuzzedParameter "

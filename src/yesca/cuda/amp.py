@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..base import absent
 from ..base.frames import warn
 from ..amp import GradScaler as _GradScaler
 from ..amp import autocast as _autocast
+from ..amp import custom_bwd as _custom_bwd
+from ..amp import custom_fwd as _custom_fwd
 from ..base.naming import lives_in
 
-__all__ = ["autocast", "GradScaler"]
+__all__ = ["autocast", "custom_fwd", "custom_bwd", "GradScaler"]
 
 
 def _deprecated(old: str, new: str) -> None:
@@ -50,6 +53,26 @@ class GradScaler(_GradScaler):  # type: ignore[misc, unused-ignore]
         super().__init__(
             "cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled
         )
+
+
+def custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: Any = None) -> Any:
+    """`torch.amp.custom_fwd(..., device_type="cuda")`."""
+    _of_device("custom_fwd")
+    return _custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
+
+
+def custom_bwd(bwd: Callable[..., Any]) -> Any:
+    """`torch.amp.custom_bwd(..., device_type="cuda")`."""
+    _of_device("custom_bwd")
+    return _custom_bwd(bwd, device_type="cuda")
+
+
+def _of_device(name: str) -> None:
+    warn(
+        f"`torch.cuda.amp.{name}(args...)` is deprecated. "
+        f"Please use `torch.amp.{name}(args..., device_type='cuda')` instead.",
+        FutureWarning,
+    )
 
 
 __getattr__ = absent.names_of(__name__)

@@ -95,9 +95,12 @@ def public(name: str, made: Any) -> Any:
     special = next((table[name] for table in TABLES if name in table), None)
     if special is None or not isinstance(special, FunctionType):
         return made
+    guarded = protocol.guarded(special)
     if name in bridges.NAMES and fast.FAST is not None:
-        return bridges.function(name, protocol.guarded(special))
-    return _watched(name, protocol.guarded(special), "public")
+        guarded.outer = bridges.function(name, guarded)  # type: ignore[attr-defined]
+    else:
+        guarded.outer = _watched(name, guarded, "public")  # type: ignore[attr-defined]
+    return guarded.outer  # type: ignore[attr-defined]
 
 
 def _watched(name: str, made: Callable[..., Any], place: str = "") -> Callable[..., Any]:

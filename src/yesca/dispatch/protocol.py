@@ -256,12 +256,12 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
         if STATE.levels and not STATE.levels[-1].transforms:
             level = STATE.levels.pop()
             try:
-                return level.function(public, args, kwargs)
+                return level.function(public.outer, args, kwargs)  # type: ignore[attr-defined]
             finally:
                 push_level(level)
         found = participants(args)
         if found:
-            return offer(public, found, args, kwargs)
+            return offer(public.outer, found, args, kwargs)  # type: ignore[attr-defined]
         observer = observing.current
         if observer is not None:
             return observer.function(function, args, kwargs)
@@ -274,4 +274,5 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             raise wrong from None
 
     public.unguarded = function  # type: ignore[attr-defined]
+    public.outer = public  # type: ignore[attr-defined] # what users know: it may be wrapped again
     return public

@@ -6,14 +6,38 @@ The names are those of `torch.nn`; each is loaded on first use.
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 from ..base import absent
 from . import modules as _modules
 
-_SUBMODULES = ("attention", "functional", "grad", "init", "modules", "parameter", "utils")
+_SUBMODULES = ("attention", "common_types", "functional", "grad", "init", "modules", "parameter",
+               "utils")
 _PARAMETERS = ("Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter")
 
 __all__ = sorted((*_modules.__all__, *_PARAMETERS))
+
+
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """What a module's `**kwargs` say of the tensors it makes: device, dtype, memory_format.
+
+    They may stand in an argument `factory_kwargs` of their own, each once.
+
+    >>> factory_kwargs({"dtype": "float64", "factory_kwargs": {"device": "cpu"}})
+    {'device': 'cpu', 'dtype': 'float64'}
+    """
+    if kwargs is None:
+        return {}
+    simple = {"device", "dtype", "memory_format"}
+    unknown = kwargs.keys() - simple - {"factory_kwargs"}
+    if unknown:
+        raise TypeError(f"unexpected kwargs {unknown}")
+    made = dict(kwargs.get("factory_kwargs", {}))
+    for name in simple & kwargs.keys():
+        if name in made:
+            raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
+        made[name] = kwargs[name]
+    return made
 
 
 def __getattr__(name: str):

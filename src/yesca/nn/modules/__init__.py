@@ -15,7 +15,8 @@ _FAMILIES = {
     ),
     "adaptive": "AdaptiveLogSoftmaxWithLoss",
     "batchnorm": (
-        "BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d"
+        "BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d "
+        "SyncBatchNorm"
     ),
     "channelshuffle": "ChannelShuffle",
     "container": "Container Sequential ModuleList ModuleDict ParameterList ParameterDict",
@@ -34,13 +35,16 @@ _FAMILIES = {
     "lazy": "",
     "linear": "Bilinear Identity LazyLinear Linear",
     "loss": (
-        "L1Loss NLLLoss PoissonNLLLoss GaussianNLLLoss KLDivLoss MSELoss BCELoss "
-        "BCEWithLogitsLoss HingeEmbeddingLoss MultiLabelMarginLoss SmoothL1Loss HuberLoss "
+        "L1Loss NLLLoss NLLLoss2d PoissonNLLLoss GaussianNLLLoss KLDivLoss MSELoss "
+        "BCELoss BCEWithLogitsLoss HingeEmbeddingLoss MultiLabelMarginLoss SmoothL1Loss HuberLoss "
         "SoftMarginLoss CrossEntropyLoss MultiLabelSoftMarginLoss CosineEmbeddingLoss "
-        "MarginRankingLoss MultiMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss CTCLoss"
+        "MarginRankingLoss MultiMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss CTCLoss "
+        "LinearCrossEntropyLoss"
     ),
+    "linear_cross_entropy": "",
+    "linear_cross_entropy_options": "LinearCrossEntropyOptions",
     "module": "Module",
-    "normalization": "LocalResponseNorm LayerNorm GroupNorm RMSNorm",
+    "normalization": "LocalResponseNorm CrossMapLRN2d LayerNorm GroupNorm RMSNorm",
     "padding": (
         "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d "
         "ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d "
@@ -60,6 +64,7 @@ _FAMILIES = {
         "TransformerDecoderLayer"
     ),
     "upsampling": "Upsample UpsamplingNearest2d UpsamplingBilinear2d",
+    "utils": "",
 }
 _FAMILY_OF = {name: family for family, names in _FAMILIES.items() for name in names.split()}
 

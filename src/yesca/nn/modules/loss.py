@@ -7,13 +7,15 @@ from collections.abc import Callable
 from ...base import absent
 from ..._tensor import Tensor
 from .. import functional as F
-from .._functional.reduction import chosen_reduction
+from ._loss_bases import _Loss, _WeightedLoss
 from .distance import PairwiseDistance
+from .linear_cross_entropy import LinearCrossEntropyLoss
 from .module import Module
 
 __all__ = [
     "L1Loss",
     "NLLLoss",
+    "NLLLoss2d",
     "PoissonNLLLoss",
     "GaussianNLLLoss",
     "KLDivLoss",
@@ -33,30 +35,8 @@ __all__ = [
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
     "CTCLoss",
+    "LinearCrossEntropyLoss",
 ]
-
-
-class _Loss(Module):
-    reduction: str
-
-    def __init__(self, size_average=None, reduce=None, reduction: str = "mean") -> None:
-        super().__init__()
-        reduction = chosen_reduction(reduction, size_average, reduce)
-        self.reduction = reduction
-
-
-class _WeightedLoss(_Loss):
-    weight: Tensor | None
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average=None,
-        reduce=None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
 
 
 class L1Loss(_Loss):
@@ -107,6 +87,10 @@ class NLLLoss(_WeightedLoss):
             ignore_index=self.ignore_index,
             reduction=self.reduction,
         )
+
+
+class NLLLoss2d(NLLLoss):
+    """The former name of `NLLLoss` for images."""
 
 
 class CrossEntropyLoss(_WeightedLoss):

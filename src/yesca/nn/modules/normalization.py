@@ -12,7 +12,7 @@ from .. import init
 from ..parameter import Parameter
 from .module import Module, weight_and_bias
 
-__all__ = ["LocalResponseNorm", "LayerNorm", "GroupNorm", "RMSNorm"]
+__all__ = ["LocalResponseNorm", "CrossMapLRN2d", "LayerNorm", "GroupNorm", "RMSNorm"]
 
 
 class LocalResponseNorm(Module):
@@ -38,6 +38,31 @@ class LocalResponseNorm(Module):
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(LocalResponseNorm):
+    """The older form of `LocalResponseNorm`, of (N, C, H, W) only.
+
+    Its mean at channel c is over the channels nearer than size / 2 and, as in PyTorch, channel 0.
+    """
+
+    __constants__: list[str] = []
+
+    def __init__(
+        self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1
+    ) -> None:
+        super().__init__(size, alpha, beta, k)
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() != 4:
+            raise ValueError(
+                f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead."
+            )
+        channel = ops.arange(input.size(1), device=input.device)
+        near = (channel[:, None] - channel).abs() <= (self.size - 1) // 2
+        near = (near | (channel == 0)).to(input.dtype)  # (C, C)
+        sums = (near @ input.flatten(2).square()).reshape(input.shape)
+        return input * (self.k + sums * (self.alpha / self.size)) ** -self.beta
 
 
 def _set_scale_and_shift(module: Module, shape, affine: bool, bias: bool, options: dict) -> None:
