@@ -22,10 +22,12 @@ class ModuleTracker:
     inside of it. `is_bw` says whether it is a pass backward that runs them.
 
     >>> import yesca as torch
-    >>> model = torch.nn.Sequential(torch.nn.Identity())
-    >>> with ModuleTracker() as tracker:
-    ...     _ = model[0].register_forward_hook(lambda *_: print(sorted(tracker.parents)))
-    ...     _ = model(torch.ones(1))
+    >>> tracker = ModuleTracker()
+    >>> class Shows(torch.nn.Module):
+    ...     def forward(self, x):
+    ...         print(sorted(tracker.parents))
+    >>> with tracker:
+    ...     torch.nn.Sequential(Shows())(torch.ones(1))
     ['Global', 'Sequential', 'Sequential.0']
     """
 
