@@ -70,6 +70,7 @@ def put(tensor: Any, index: Any, value: Any) -> None:
         view, indices = OPERATORS.getitem(tensor, _bounded(index)), {}
     else:
         view, indices = _parts(tensor, index)
+    inplace.check_captured(tensor, "index_put_" if indices else "copy_")
     if indices:
         _put_indexed(view, indices, value)
         return

@@ -39,7 +39,7 @@ def _rebuild_tensor_v3(storage: access.TypedBytes, storage_offset: int, size: tu
     if not plain:
         tensor = _with_metadata(tensor, metadata)  # type: ignore[arg-type]
         if requires_grad:
-            tensor.requires_grad_()
+            tensor.requires_grad = True
     # Only files of PyTorch 0.3 and older have hooks; today they are not saved.
     for hook in dict(backward_hooks or {}).values():
         tensor.register_hook(hook)

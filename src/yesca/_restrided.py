@@ -34,6 +34,7 @@ def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
     if isinstance(given, int) and given < 0:
         raise _overflow([given])
     shape = creation.sizes_of(sizes, "resize_")
+    inplace.check_captured(self, "resize_")
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     if memory_format is preserve_format:
@@ -84,6 +85,7 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
     tensor([[1., 2.],
             [4., 5.]])
     """
+    inplace.check_captured(self, "set_.source_Tensor" if isinstance(source, TensorBase) else "set_")
     inplace.check_tape(self, STATE.tape, False)
     own = self._spec.dtype
     if isinstance(source, TensorBase) and source._spec.dtype is not own:

@@ -19,13 +19,13 @@ from .core.devices import CPU, Device
 from .core.dtypes import FLOATING, DType
 from .core.spec import Size, Spec
 from .core.storage import UntypedStorage
-from .core.tensor_base import MOVED, Extra, TensorBase, Version
+from .core.tensor_base import BIRTH, MOVED, Extra, TensorBase, Version
 from .core.views import wrap_dim
 from .dispatch import functions, protocol
 from .dispatch.call import OPERATORS
-from .dispatch.inplace import settle
+from .dispatch.inplace import check_captured, settle
 from .dispatch.shortcuts import note_read
-from .dispatch.state import STATE
+from .dispatch.state import STATE, refuse_in_transforms
 from .operators import families, record
 from .operators.argument_types import whole
 
@@ -75,10 +75,10 @@ class Tensor(TensorBase, metaclass=TensorMeta):
     def _make_subclass(cls, class_: type, data: Tensor, require_grad: bool = False) -> Any:
         made = _bare(class_)
         made._storage, made._spec, made._offset = data._storage, data._spec, data._offset
-        made._counter = None if data._counter is None else Version()
+        made._counter = None if data._counter is None else Version(STATE.birth)
         made._requires_grad = False
         if require_grad:
-            Tensor.requires_grad_(made, True)  # not a function called on the subclass
+            _access.require_gradient(made, True)  # not a function called on the subclass
         return made
 
     # ---- what it is ----------------------------------------------------------------------
@@ -235,6 +235,8 @@ class Tensor(TensorBase, metaclass=TensorMeta):
         if not isinstance(requires_grad, bool):
             raise TypeError("requires_grad_(): argument 'requires_grad' (position 1) must be "
                             f"bool, not {type(requires_grad).__name__}")
+        refuse_in_transforms("requires_grad_",
+                             " (or perhaps using torch.autograd.functional.* APIs)")
         _access.require_gradient(self, requires_grad)
         return self
 
@@ -289,6 +291,7 @@ class Tensor(TensorBase, metaclass=TensorMeta):
         """Keep the gradient of this non-leaf in `.grad`."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        refuse_in_transforms("retain_grad")
         if self.is_leaf or self.retains_grad:
             return
         self._more().retain = True
@@ -316,7 +319,10 @@ class Tensor(TensorBase, metaclass=TensorMeta):
 
     @property
     def data(self) -> Tensor:
-        return wrap(self._storage, self._spec, self._offset)
+        made = wrap(self._storage, self._spec, self._offset)
+        if made._counter is not None and self._counter is not None:
+            made._counter.value = self._counter.value // BIRTH * BIRTH
+        return made
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -329,6 +335,7 @@ class Tensor(TensorBase, metaclass=TensorMeta):
         return made
 
     def detach_(self) -> Tensor:
+        check_captured(self, "detach_")
         if self._is_view():
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. If you are using "
@@ -379,6 +386,8 @@ class Tensor(TensorBase, metaclass=TensorMeta):
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         from ._printing import tensor_repr
 
+        if STATE.derivative is not None and tensor_contents is None:
+            return STATE.derivative.shown(self)  # type: ignore[no-any-return]
         tangent = STATE.forward.tangent(self) if STATE.forward is not None else None
         return tensor_repr(self, tensor_contents=tensor_contents, tangent=tangent)
 
@@ -463,7 +472,7 @@ def wrap(storage: UntypedStorage, spec: Spec, offset: int) -> Tensor:
     made._storage = storage
     made._spec = spec
     made._offset = offset
-    made._counter = None if STATE.inference else Version()
+    made._counter = None if STATE.inference else Version(STATE.birth)
     made._requires_grad = False
     made._node = made._grad = made._extra = None
     made._output_nr = 0

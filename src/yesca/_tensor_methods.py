@@ -206,7 +206,7 @@ def _new_full(self: Any, *args: Any, **kwargs: Any) -> Any:
 def _new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None,
                 requires_grad: bool = False) -> Any:
     made = from_data.from_data(data, dtype or self._spec.dtype, device or self._spec.device, True)
-    return made.requires_grad_(requires_grad)
+    return creation.finished(made, requires_grad)
 
 
 def _number_tensor(self: Any, number: Any) -> Any:

@@ -34,6 +34,7 @@ def become(target: Any, made: Any) -> Any:
 
 def _written(target: Any, node: str, view: Callable[[], Any]) -> Any:
     """The target as a view of itself; `node`: what PyTorch calls this on the tape."""
+    inplace.check_captured(target, _NAMES[node])
     inplace.check_tape(target, STATE.tape, False)
     if target.requires_grad:
         gradient_edge(target)  # settles a view whose base was written since
@@ -80,6 +81,10 @@ def as_strided_(self: Any, size: Any, stride: Any, storage_offset: int | None = 
                     lambda: OPERATORS.as_strided(self, size, stride, storage_offset))
 
 
+_NAMES = {"UnsqueezeBackward1": "unsqueeze_", "SqueezeBackward3": "squeeze_",
+          "SqueezeBackward4": "squeeze_.dim", "SqueezeBackward5": "squeeze_.dims",
+          "TransposeBackward1": "transpose_", "TBackward1": "t_",
+          "AsStridedBackward1": "as_strided_"}
 METHODS = {f.__name__.removeprefix("_"): f for f in (
     _unsqueeze_, _squeeze_, _transpose_, _swapaxes_, _swapdims_, _t_)}
 

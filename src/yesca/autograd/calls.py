@@ -99,6 +99,10 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
         create_graph: put the derivative itself on the tape, for higher derivatives.
         inputs: accumulate into these tensors only.
     """
+    if STATE.transforms:
+        raise RuntimeError("backward() called inside a functorch transform. This is not "
+                           "supported, please use functorch.grad or functorch.vjp instead or call "
+                           "backward() outside of functorch transforms.")
     if grad_variables is not None:
         warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         grad_tensors = grad_variables if grad_tensors is None else grad_tensors

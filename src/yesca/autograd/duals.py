@@ -18,7 +18,7 @@ from ..base.errors import in_forward_mode
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS, call, call_inplace, run
 from ..dispatch.levels import Level, off_tape
-from ..dispatch.state import STATE, pop_level, push_level, set_grad, set_levels
+from ..dispatch.state import STATE, pop_level, push_level, set_grad, set_levels, unwatched
 from ..operators.record import Record
 from .inplace import placed
 from .node import PackedNode
@@ -186,7 +186,8 @@ class DualLevel(Level):
         if own.requires_grad and own.is_leaf:  # the user's own tensor
             own = OPERATORS.clone(own)
             self.attach(target, own)
-        OPERATORS.copy_(own, tangent)
+        with unwatched():
+            OPERATORS.copy_(own, tangent)
 
     def _accompany(self, operands: list[Any], given: list[Any], results: list[Any]) -> None:
         """Let what the tape has just kept carry its tangent."""

@@ -211,8 +211,7 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False,
 
     def slope(*values: Any) -> Tensors:
         with enable_grad():
-            values = tuple([v if v.requires_grad else off_tape(v).requires_grad_()
-                            for v in values])
+            values = tuple([v if v.requires_grad else _leaf(off_tape(v)) for v in values])
             if strict:
                 values = tuple([OPERATORS.alias(v) for v in values])
             output = func(*values)
@@ -223,6 +222,11 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False,
 
     made = jacobian(slope, given, create_graph, strict, vectorize, outer_jacobian_strategy)
     return made if many else made[0][0]
+
+
+def _leaf(tensor: Any) -> Any:
+    tensor.requires_grad = True
+    return tensor
 
 
 def _scalar(output: Any, name: str) -> None:

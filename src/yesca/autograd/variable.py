@@ -29,7 +29,8 @@ class Variable(metaclass=VariableMeta):
 
     def __new__(cls, data: Any, requires_grad: bool = False, volatile: bool = False) -> Any:
         made = data.detach()
-        return made.requires_grad_() if requires_grad else made
+        made.requires_grad = bool(requires_grad)
+        return made
 
 
 __all__ = ["Variable", "VariableMeta"]

@@ -9,6 +9,8 @@ from typing import Any
 #: Added to a counter when its tensor left its memory (`x.data = y`) or the tape (`detach_`): what
 #: the tape has kept must then be looked at again. The number below it is what users see.
 MOVED = 1 << 40
+#: Above these are the bits that tell in which derivative of `func` the first tensor was made.
+BIRTH = MOVED << 10
 
 
 class Version:
@@ -25,7 +27,8 @@ class Version:
 
     def move(self) -> None:
         """Make what the tape has kept of the tensor be looked at again."""
-        self.value = (self.value + MOVED) % (MOVED << 20)
+        inside = self.value % BIRTH
+        self.value += (inside + MOVED) % BIRTH - inside
 
 
 class Moved:

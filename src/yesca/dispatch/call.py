@@ -82,6 +82,8 @@ def unobserved(record: Record, values: tuple[Any, ...], target: Any = None, out:
                ) -> Any:
     """Run below the levels. `target`: the tensor that takes the result, in place; `out`: another
     one that does."""
+    if target is not None and STATE.derivative is not None:
+        inplace.check_captured(target, record, values)
     if record.autocast and STATE.autocast is not None and target is None:
         return autocast.run(record, values)
     if record.composite is not None:
@@ -139,6 +141,8 @@ def _composed(record: Record, values: tuple[Any, ...], target: Any) -> Any:
     """Run a record that is made of others."""
     if target is not None:
         inplace.check_operands(record, target, tensors_in(values[1:]))
+    elif record.name.endswith("_"):  # one that has no other form
+        inplace.check_captured(values[0], record, values)
     if record.backward is not None and explicit.wanted(values):
         return explicit.run(record, values, OPERATORS, target)
     made = record.composite(OPERATORS, *values)  # type: ignore[misc]

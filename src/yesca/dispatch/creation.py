@@ -79,7 +79,7 @@ def check_out(name: str, out: Any, dtype: DType | None, device: Any, resizes: bo
 def into(out: Any, shape: tuple[int, ...]) -> Any:
     """A checked `out` as a factory writes to it: of this shape, wanting a gradient no longer."""
     if out._requires_grad:
-        out.requires_grad_(False)
+        out.requires_grad = False
     if tuple(out._spec.shape) != shape:
         out.resize_(shape)
     return out
@@ -95,7 +95,7 @@ def refuse_tape(name: str, *tensors: Any) -> None:
 def newborn(tensor: Any) -> Any:
     """A new tensor is at version 0: what filled it is no write that anybody could have missed."""
     if tensor._counter is not None:
-        tensor._counter.value = 0
+        tensor._counter.value = STATE.birth
     return tensor
 
 
@@ -105,7 +105,7 @@ def finished(tensor: Any, requires_grad: bool) -> Any:
         if not (tensor._spec.dtype.is_floating_point or tensor._spec.dtype.is_complex):
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients")
-        tensor.requires_grad_(True)
+        tensor.requires_grad = True
     return tensor
 
 

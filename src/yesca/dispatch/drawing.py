@@ -26,7 +26,7 @@ from . import noise, parametric
 from . import random_fills as fills
 from .call import OPERATORS
 from .creation import (
-    check_out, empty, empty_like, full_like, into, make, newborn, refuse_tape, sizes_of,
+    check_out, empty, empty_like, finished, full_like, into, make, newborn, refuse_tape, sizes_of,
 )  # fmt: skip
 from .levels import fresh, random_call
 from .parametric import on_tape
@@ -61,7 +61,7 @@ def _planned(made: Spec, source: Generator, kind: str, first: float, second: flo
              requires_grad: bool) -> Any:
     """A new tensor of random numbers."""
     drawn = fills.planned_draw(made, source, kind, first, second)
-    return drawn.requires_grad_(True) if requires_grad else drawn
+    return finished(drawn, requires_grad)
 
 
 def _resized(name: str, out: Any, shape: tuple[int, ...], *read: Any) -> Any:
@@ -76,7 +76,7 @@ def _finished(tensor: Any, requires_grad: bool = False, out: Any = None) -> Any:
     """A new tensor starts at version 0: the draw is not a write that anybody could have missed."""
     if out is None:
         newborn(tensor)
-    return tensor.requires_grad_(True) if requires_grad else tensor
+    return finished(tensor, requires_grad)
 
 
 # ---- sizes to tensors ------------------------------------------------------------------------

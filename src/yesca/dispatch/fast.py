@@ -75,7 +75,7 @@ class _Fast:
         threads.prepare()
         self.code, self.key, self.runner = fastcall, fastkey, fastrun
         self.state = units.address(fastkey.state)
-        self.adopt = builtins.builtin(fastcall.python_adopt, "adopt", "adopt(flags, tape)")
+        self.adopt = builtins.builtin(fastcall.python_adopt, "adopt", "adopt(flags, tape, birth)")
         self.function_address = units.address(fastcall.fast_function)
         self.call_address = units.address(fastcall.fast_call)
         self.hash = units.callable_of(fastcall.hash_words)
@@ -134,7 +134,7 @@ class _Fast:
             self.owner = 0 if slow or recorder is not None else get_ident()
             slow = slow or self.bare != get_ident()
         self.adopt((1 if state.tape else 0) | (2 if slow else 0) | (0 if recorder is None else 4),
-                   0 if recorder is None else recorder.tape.address)
+                   0 if recorder is None else recorder.tape.address, state.birth)
 
     # ---- operators -----------------------------------------------------------------------
 

@@ -23,6 +23,15 @@ def check(plan: Plan | None, target: Any, grad: bool, needs: bool) -> None:
     check_places(target._spec, record)
 
 
+def check_captured(target: Any, what: Any, values: tuple[Any, ...] = ()) -> None:
+    """Refuse to write a tensor that a function under a derivative of `func` has not made.
+
+    what: the record that writes, with its arguments, or PyTorch's name of the operator.
+    """
+    if STATE.derivative is not None:
+        STATE.derivative.check_write(target, what, values)
+
+
 def check_places(seen: Any, record: Any = None) -> None:
     """Refuse to write where elements lie in one place, unless the record may."""
     if seen.dense or not stretched(seen.shape, seen.strides):

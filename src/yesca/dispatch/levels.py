@@ -12,7 +12,7 @@ from typing import Any
 
 from ..core.spec import spec
 from ..operators.record import Record
-from . import observing
+from . import inplace, observing
 from .state import STATE, push_level
 
 
@@ -69,11 +69,15 @@ class Level:
         return made
 
 
+_OVERLOADS = {"bernoulli_": "bernoulli_.float"}  # PyTorch's names, where they say more
+
+
 def random_fill(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates what fills a tensor with random numbers in place: levels come first."""
 
     @functools.wraps(function)
     def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
+        inplace.check_captured(self, _OVERLOADS.get(function.__name__, function.__name__))
         if not STATE.levels:
             observer = observing.current
             if observer is not None:

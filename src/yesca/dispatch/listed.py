@@ -12,7 +12,7 @@ from ..core.dtypes import DType, bool_, int64
 from ..core.spec import spec
 from ..core.views import broadcast_shapes as _common_shape
 from .call import OPERATORS as ops
-from .creation import make
+from .creation import finished, make
 
 
 def _given(tensors: tuple[Any, ...]) -> list[Any]:
@@ -145,7 +145,7 @@ def _triangle_places(upper: bool) -> Any:
         place = resolve(device)
         if place is not CPU:
             made = make(spec(dtype, tuple(made.shape), None, place))
-        return made.requires_grad_(True) if requires_grad else made
+        return finished(made, requires_grad)
 
     function.__name__ = function.__qualname__ = f"{name}_indices"
     function.__doc__ = (f"Rows and columns of the elements of a {'n upper' if upper else ' lower'} "

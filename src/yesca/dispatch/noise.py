@@ -16,6 +16,7 @@ from . import random_fills as fills
 from .call import OPERATORS
 from .creation import empty, empty_like, full, make
 from .levels import fresh, random_call
+from .state import STATE
 
 FUNCTIONS: dict[str, Any] = {}
 
@@ -33,7 +34,7 @@ def bernoulli_mask(like: Any, p: float, generator: Any = None) -> Any:
     made = fresh(make(own) if own.dense else empty_like(like.detach()))
     fills.bernoulli_(made, p, generator=generator)
     if made._counter is not None:
-        made._counter.value = 0
+        made._counter.value = STATE.birth
     return made
 
 

@@ -16,7 +16,7 @@ from ..core.tensor_base import TensorBase
 from ..operators.record import Record
 from . import inplace, overloads, shortcuts
 from .creation import refuse_tape
-from .state import STATE, set_autocast, set_grad
+from .state import STATE, set_autocast, set_grad, unwatched
 
 C_NAMES = {
     "float32": "float", "float64": "double", "float16": "c10::Half", "int64": "long int",
@@ -129,7 +129,8 @@ def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
         _check_memory(name, found, outs, read, isinstance(made, tuple))
         for k, (target, result) in enumerate(
                 zip(outs, made if isinstance(made, tuple) else (made,), strict=True)):
-            _deliver(name, target, result, overloads.field(made, k))
+            with unwatched():
+                _deliver(name, target, result, overloads.field(made, k))
     finally:
         set_grad(before)
         if lower is not None:

@@ -14,14 +14,14 @@ from ..core.dtypes import (
 from ..core.spec import spec
 from ..core.tensor_base import TensorBase
 from ..operators.argument_types import is_number, is_whole, numbers, whole
-from .creation import check_out, into, make
+from .creation import check_out, finished, into, make
 
 
 def _delivered(made: Any, out: Any, requires_grad: bool) -> Any:
     """The new tensor, or `out` with its values."""
     if out is not None:
         made = into(out, tuple(made.shape)).copy_(made)
-    return made.requires_grad_(True) if requires_grad else made
+    return finished(made, requires_grad)
 
 
 def _made(name: str, device: Any, shape: tuple[int, ...], dtype: DType, *arguments: Any) -> Any:

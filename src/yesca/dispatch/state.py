@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -23,6 +24,9 @@ class _State(threading.local):
         self.run: Any = None  # the backward pass in progress
         self.evaluating: Any = None  # under anomaly mode: the node whose derivative runs
         self.levels: list[Any] = []
+        self.transforms: list[Any] = []  # those of `func` that are active, innermost last
+        self.derivative: Any = None  # the innermost of them that takes a derivative
+        self.birth = 0  # what the version counters of new tensors start with: see `core`
         self.forward: Any = None  # the level of `autograd.forward_ad` that is open
         self.subclasses = True  # whether subclasses of tensors take functions over
         self.recorder: Any = None
@@ -85,6 +89,53 @@ def pop_saving() -> None:
     STATE.saving.pop()
     for listener in listeners:
         listener()
+
+
+def refuse_in_transforms(method: str, aside: str = "") -> None:
+    """Refuse a method that changes the tape by hand in functions that `func` transforms."""
+    if STATE.transforms:
+        raise RuntimeError(
+            f"You are attempting to call Tensor.{method}(){aside} inside of a function being "
+            "transformed by a functorch transform. This is unsupported, please attempt to use the "
+            "functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
+            f"{method}() outside of a function being transformed instead.")
+
+
+def push_transform(transform: Any) -> None:
+    """Begin a transform of `func`; `transform.birth` is not 0 if it takes a derivative."""
+    STATE.transforms.append(transform)
+    _settle_derivative()
+
+
+def pop_transform() -> None:
+    """End the innermost transform."""
+    STATE.transforms.pop()
+    _settle_derivative()
+
+
+def _settle_derivative() -> None:
+    taken = [one for one in STATE.transforms if one.birth]
+    set_derivative(taken[-1] if taken else None)
+
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Inside, the engine writes for itself: no derivative of `func` looks at what."""
+    before = STATE.derivative
+    set_derivative(None)
+    try:
+        yield
+    finally:
+        set_derivative(before)
+
+
+def set_derivative(derivative: Any) -> None:
+    """Let a derivative see what is written, or (None) nobody."""
+    if STATE.derivative is not derivative:
+        STATE.derivative = derivative
+        STATE.birth = 0 if derivative is None else derivative.birth
+        for listener in listeners:
+            listener()
 
 
 def set_recorder(recorder: Any) -> None:

@@ -45,12 +45,13 @@ def _scaled(numbers: Any, length: float, out: Any, dtype: Any, device: Any,
             requires_grad: bool) -> Any:
     from ..core.devices import resolve
     from ..core.dtypes import get_default_dtype
+    from ..dispatch import creation
 
     made = (numbers.to(dtype or get_default_dtype()) * (1.0 / length)).to(resolve(device))
     if out is not None:
         out.resize_(made.shape)
         return out.copy_(made)
-    return made.requires_grad_() if requires_grad else made
+    return creation.finished(made, requires_grad)
 
 
 def __getattr__(name: str) -> Any:

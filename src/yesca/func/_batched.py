@@ -7,8 +7,10 @@ of the value, whose rows do not mix.
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
+from .._printing import tensor_repr
 from .._tensor import Tensor
 from ..core.spec import Spec, spec
 from ..dispatch import inplace
@@ -60,7 +62,8 @@ class BatchedTensor(Tensor):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        self.requires_grad_(value)
+        self._value.requires_grad = value
+        refreshed(self)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         self._value.requires_grad_(requires_grad)
@@ -78,12 +81,6 @@ class BatchedTensor(Tensor):
     def grad(self) -> Tensor | None:
         grad = self._value.grad
         return None if grad is None else batched(self._level, grad)
-
-    def backward(self, gradient: Any = None, retain_graph: bool | None = None,
-                 create_graph: bool = False, inputs: Any = None) -> None:
-        raise RuntimeError("backward() called inside a functorch transform. This is not "
-                           "supported, please use functorch.grad or functorch.vjp instead or call "
-                           "backward() outside of functorch transforms.")
 
     def retain_grad(self) -> None:
         self._value.retain_grad()
@@ -124,8 +121,21 @@ class BatchedTensor(Tensor):
         raise unreadable(_CONTROL)
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
-        return (f"BatchedTensor(lvl={self._level.number}, bdim=0, value=\n"
-                f"    {self._value!r}\n)")
+        return shown(self)
+
+
+def shown(tensor: Any) -> str:
+    """A tensor as the transforms of `func` have it: one layer for each that wraps it."""
+    value, levels = fully_lowered(tensor)
+    derivatives = [one for one in STATE.transforms if one.birth and one.owns(value)]
+    layers = {level.number: f"BatchedTensor(lvl={level.number}, bdim=0, value=" for level in levels}
+    layers |= {one.number: f"GradTrackingTensor(lvl={one.number}, value=" for one in derivatives}
+    for one in reversed(derivatives):
+        value = one.outside(value)
+    text = tensor_repr(value)
+    for number in sorted(layers):
+        text = f"{layers[number]}\n{textwrap.indent(text, '    ')}\n)"
+    return text
 
 
 def example_spec(value: Any) -> Spec:

@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .._access import require_gradient
 from .._tensor import Tensor
 from ..base.errors import in_forward_mode
 from ..autograd import calls, products
 from ..autograd.duals import along
-from ..autograd.inplace import gradient_edge
 from ..autograd.modes import enable_grad
-from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS as ops
 from ..dispatch.levels import off_tape
-from ..dispatch.state import STATE, set_levels
+from ..dispatch.state import STATE, pop_transform, push_transform, set_levels
 from ..utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from ._batched import active_levels, fully_lowered, raised
+from ._watching import Derivative, foreign
 
 
 class _Depth(threading.local):
@@ -43,6 +43,18 @@ def _deeper() -> Iterator[None]:
             yield
     finally:
         _depth.value -= 1
+
+
+@contextmanager
+def _deriving() -> Iterator[Derivative]:
+    """A derivative that sees what is written meanwhile."""
+    derivative = Derivative()
+    with _deeper():
+        push_transform(derivative)
+        try:
+            yield derivative
+        finally:
+            pop_transform()
 
 
 @contextmanager
@@ -79,37 +91,22 @@ def _tracked(tensor: Any) -> Any:
     with _below_levels():
         if value.requires_grad:
             value = ops.alias(value)
-        elif any(level.tangent(value) is not None for level in STATE.levels):
-            value = ops.alias(value).requires_grad_()
         else:
-            value = value.detach().requires_grad_()
+            value = ops.alias(value) if any(level.tangent(value) is not None
+                                            for level in STATE.levels) else value.detach()
+            require_gradient(value, True)
     return raised(value, levels)
 
 
-def _track_tree(tree: Any) -> Any:
-    return tree_map(lambda x: _tracked(x) if isinstance(x, Tensor) else x, tree)
+def _track_tree(tree: Any, derivative: Derivative) -> Any:
+    def place(x: Any) -> Any:
+        return derivative.admit(_tracked(x), x) if isinstance(x, Tensor) else x
+
+    return tree_map(place, tree)
 
 
 def _values(tensors: list[Any]) -> list[Any]:
     return [fully_lowered(t)[0] for t in tensors]
-
-
-def _foreign(outputs: list[Any], own: list[Any]) -> bool:
-    """Whether the tape of the outputs leads to anything but these leaves."""
-    leaves = {id(t) for t in _values(own)}
-    stack = [gradient_edge(t) for t in _values(outputs) if t.requires_grad]
-    seen = set()
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if isinstance(node, TensorBase):
-            if id(node) not in leaves:
-                return True
-        else:
-            stack.extend([e for e in node._edges if e is not None])
-    return False
 
 
 def _pull(outputs: list[Any], inputs: list[Any], grads: list[Any] | None, create: bool
@@ -174,8 +171,8 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
     @functools.wraps(func, updated=())
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         chosen, places = _split(argnums, args)
-        with _deeper():
-            tracked = _track_tree(chosen)
+        with _deriving() as derivative:
+            tracked = _track_tree(chosen, derivative)
             inputs = [x for x in tree_leaves(tracked) if isinstance(x, Tensor)]
             made = func(*_replaced(args, places, tracked, isinstance(argnums, (tuple, list))),
                         **kwargs)
@@ -188,7 +185,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
                     "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got "
                     f"tensor with {output.dim()} dims. Maybe you wanted to use the vjp or jacrev "
                     "APIs instead?")
-            keep = _depth.value > 1 or _foreign(
+            keep = _depth.value > 1 or foreign(
                 [output, *[a for a in tree_leaves(aux) if isinstance(a, Tensor)]], inputs)
             found = iter(_pull([output], inputs, None, keep))
         slopes = tree_map(lambda x: next(found) if isinstance(x, Tensor) else x, tracked)
@@ -246,8 +243,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> back(torch.tensor(2.0))
     (tensor(2.),)
     """
-    with _deeper():
-        tracked = _track_tree(primals)
+    with _deriving() as derivative:
+        tracked = _track_tree(primals, derivative)
         inputs = [x for x in tree_leaves(tracked) if isinstance(x, Tensor)]
         output, aux = _with_aux(func(*tracked), has_aux, "vjp(f, *primals)")
         outputs, structure = _tensors_only(
@@ -256,7 +253,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             if not (one.dtype.is_floating_point or one.dtype.is_complex):
                 raise RuntimeError("vjp(f, ...): All outputs of f must be floating-point or "
                                    f"complex Tensors, got Tensor with dtype {one.dtype}")
-        keep = _depth.value > 1 or _foreign(outputs, inputs)
+        keep = _depth.value > 1 or foreign(outputs, inputs)
 
     def vjp_fn(*cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None
                ) -> Any:
@@ -347,13 +344,13 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
             f"Got primals with structure {structure} and tangents with structure {other}")
     if not active_levels():
         return _along(func, leaves, vectors, structure, has_aux)
-    with _deeper():
-        inputs = [_tracked(x) for x in leaves]
+    with _deriving() as derivative:
+        inputs = [derivative.admit(_tracked(x), x) for x in leaves]
         output, aux = _with_aux(func(*tree_unflatten(inputs, structure)), has_aux,
                                 "jvp(f, primals, tangents)")
         outputs, shape = _tensors_only(
             output, "jvp(f, primals, tangents): Expected f(*primals) to return only tensors")
-        keep = _depth.value > 1 or _foreign(outputs, inputs) \
+        keep = _depth.value > 1 or foreign(outputs, inputs) \
             or any(v.requires_grad for v in vectors)
         found = _push(outputs, inputs, vectors, keep)
     made = (_settled(output, keep), _settled(tree_unflatten(found, shape), keep))
@@ -364,8 +361,11 @@ def _along(func: Callable[..., Any], leaves: list[Any], vectors: list[Any], stru
            has_aux: bool) -> Any:
     """`jvp` outside all batches: on a level of forward mode."""
     kept: list[Any] = []
+    derivative = Derivative()
 
     def flat(*duals: Any) -> Any:
+        for dual, leaf in zip(duals, leaves, strict=True):
+            derivative.admit(dual, leaf)
         output, aux = _with_aux(func(*tree_unflatten(list(duals), structure)), has_aux,
                                 "jvp(f, primals, tangents)")
         outputs, shape = _tensors_only(
@@ -373,7 +373,11 @@ def _along(func: Callable[..., Any], leaves: list[Any], vectors: list[Any], stru
         kept[:] = [shape, aux]
         return tuple(outputs)
 
-    outputs, found = along(flat, leaves, vectors)
+    push_transform(derivative)
+    try:
+        outputs, found = along(flat, leaves, vectors)
+    finally:
+        pop_transform()
     shape, aux = kept
     made = (tree_unflatten(list(outputs), shape), tree_unflatten(found, shape))
     return (*made, aux) if has_aux else made
@@ -398,7 +402,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         output = func(*tree_unflatten(inputs, structure))
         outputs, shape = _tensors_only(output, "linearize: Expected f(*primals) to return only "
                                        "tensors")
-        keep = _depth.value > 1 or _foreign(outputs, inputs)
+        keep = _depth.value > 1 or foreign(outputs, inputs)
 
     def jvp_fn(*tangents: Any) -> Any:
         vectors = tree_leaves(tangents)

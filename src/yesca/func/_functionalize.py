@@ -8,7 +8,14 @@ from typing import Any
 
 from .._tensor import Tensor
 from ..dispatch.call import OPERATORS
+from ..dispatch.state import pop_transform, push_transform
 from ..utils._pytree import tree_flatten, tree_unflatten
+
+
+class _Functionalizing:
+    """Among the active transforms: one that takes no derivative."""
+
+    birth = 0
 
 
 class _Input:
@@ -68,7 +75,11 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
         own_args, own_kwargs = tree_unflatten(
             [leaf if one is None else one.copy for leaf, one in zip(leaves, inputs, strict=True)],
             structure)
-        made, shape = tree_flatten(func(*own_args, **own_kwargs))
+        push_transform(_Functionalizing)
+        try:
+            made, shape = tree_flatten(func(*own_args, **own_kwargs))
+        finally:
+            pop_transform()
         kept = [one for one in inputs if one is not None]
         for one in kept:
             one.update()

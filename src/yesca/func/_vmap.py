@@ -11,7 +11,7 @@ from ..core.views import wrap_dim
 from ..dispatch import call as calls
 from ..dispatch.call import OPERATORS, call, call_inplace
 from ..dispatch.levels import Level
-from ..dispatch.state import STATE, pop_level, push_level
+from ..dispatch.state import STATE, pop_level, pop_transform, push_level, push_transform
 from ..operators.record import Record
 from ..utils._pytree import broadcast_to, tree_flatten, tree_unflatten
 from . import _rules
@@ -25,11 +25,12 @@ class VmapLevel(Level):
     """A batch level: hands each operator call on with the batch as one dimension more."""
 
     is_batch = transforms = True
+    birth = 0  # takes no derivative
 
     def __init__(self, size: int, randomness: str) -> None:
         self.size, self.randomness = size, randomness
         self.draws_apart = randomness == "different"
-        self.number = len(STATE.levels) + 1
+        self.number = len(STATE.transforms) + 1
 
     def call(self, record: Record, values: tuple[Any, ...], target: Any) -> Any:
         """Run a record on examples; the level itself is off the stack."""
@@ -302,9 +303,11 @@ def _mapped(func: Callable[..., Any], name: str, leaves: list[Any], structure: A
     examples = [x if d is None else batched(level, _to_front(x, d))
                 for x, d in zip(leaves, dims, strict=True)]
     push_level(level)
+    push_transform(level)
     try:
         made = func(*tree_unflatten(examples, structure), **kwargs)
     finally:
+        pop_transform()
         pop_level()
     results, shape = tree_flatten(made)
     places = broadcast_to(tuple(out_dims) if isinstance(out_dims, list) else out_dims, shape)

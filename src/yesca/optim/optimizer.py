@@ -347,7 +347,7 @@ class Optimizer:
             if grad.grad_fn is not None:
                 grad.detach_()
             else:
-                grad.requires_grad_(False)
+                grad.requires_grad = False
             grad.zero_()
 
     def step(self, closure: Closure | None = None) -> Any:

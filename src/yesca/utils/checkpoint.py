@@ -200,7 +200,7 @@ class _Frame:
         names = list(kwargs)
         values = [*args, *kwargs.values()]
         self.places = [k for k, v in enumerate(values) if isinstance(v, Tensor)]
-        anchor = OPERATORS.empty(0).requires_grad_()
+        anchor = OPERATORS.empty(0, requires_grad=True)
         self.saver = _SavedInputs.apply(anchor, *[values[k] for k in self.places])
         self.values = [None if isinstance(v, Tensor) else v for v in values]
         self.names, self.count = names, len(args)

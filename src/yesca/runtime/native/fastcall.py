@@ -11,18 +11,20 @@ parameter its mode, the number that stands for it when it is left out (NULL: non
 
 from ...targets.native import (
     Unit, bool_, external, i64, load_i64, load_obj, load_ptr, memcpy, memset, obj, ptr, stack,
-    store_i64, store_ptr, u64, unlikely,
+    store_i64, store_obj, store_ptr, u64, unlikely,
 )  # fmt: skip
 from .. import layout
 from ..recording import WATCHED
 from . import fastkey as k
 from .capture import TAPE, capture_compute, capture_inplace, recordable, runs_alone
-from .fastobjects import CPU
+from .fastobjects import BIRTH, CPU, ZERO, shared
 from .fastrun import (
     APART, COMPUTE, INPLACE, OUT, RECORDED, RECORDS, TWIN, VIEW, VIEWS, run_compute, run_inplace,
 )  # fmt: skip
 from .fastviews import run_view, run_views
-from .objects import as_integer, long_from, none, type_of, wrong_count
+from .objects import (
+    as_integer, decref, incref, long_from, none, type_of, wrong_count,
+)
 
 unit = Unit("fastcall")
 
@@ -58,9 +60,10 @@ def unhindered() -> bool_:
 
 @unit.function
 def python_adopt(module: obj, arguments: ptr, count: i64) -> obj:
-    """`adopt(flags, tape)`: the running thread's flags, and the tape that its calls write or 0."""
-    if unlikely(count != 2):
-        return wrong_count(2, count)
+    """`adopt(flags, tape, birth)`: the running thread's flags, the tape that its calls write or 0,
+    and what its version counters start with."""
+    if unlikely(count != 3):
+        return wrong_count(3, count)
     failed = stack(8)
     store_i64(failed, 0, 0)
     flags = as_integer(load_obj(arguments, 0), failed)
@@ -69,6 +72,11 @@ def python_adopt(module: obj, arguments: ptr, count: i64) -> obj:
         return None
     store_ptr(k.state, TAPE, tape)
     store_ptr(k.state, k.RECORDED_TYPE, None if tape is None else load_ptr(tape, WATCHED * 8))
+    before = load_obj(k.state, BIRTH)
+    store_obj(k.state, BIRTH, load_obj(arguments, 16))
+    incref(load_obj(arguments, 16))
+    if before is not None:
+        decref(before)
     store_i64(k.state, FLAGS, flags)
     store_i64(k.state, THREAD, this_thread())
     return none()
@@ -236,8 +244,9 @@ def may_fill(call: ptr, plan: ptr) -> bool_:
 
 @unit.function
 def may_write(call: ptr, plan: ptr) -> bool_:
-    """Whether an in-place call needs no tape and no operand overlaps the target askew."""
-    if load_i64(call, k.MASK) != 0:
+    """Whether an in-place call needs no tape, may write what it finds, and no operand overlaps the
+    target askew."""
+    if load_i64(call, k.MASK) != 0 or shared(BIRTH) != shared(ZERO):
         return False
     target = load_obj(call, k.TENSORS)
     storage = load_obj(target, k.T_STORAGE)

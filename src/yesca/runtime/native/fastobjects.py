@@ -37,6 +37,7 @@ E_AFTER = layout.slot_offset(Extra, "after")
 VERSION_TYPE, NODE_TYPE, SAVED_TYPE, EXTRA_TYPE = 64, 72, 80, 88
 CPU, ZERO, FAIL, EMPTY, SEQUENCE = 112, 120, 128, 136, 144
 NO_GRAD_TYPE, SEVERAL_TYPE = 472, 480  # what views have besides that are no plain ones
+BIRTH = 488  # what version counters start with: ZERO, but where `func` takes a derivative
 RUNNING = 168  # calls that have let other threads run
 
 new_object = external("PyType_GenericAlloc", [obj, i64], obj)
@@ -95,7 +96,7 @@ def over(spec: obj, storage: obj) -> obj:
     version = new_object(shared(VERSION_TYPE), 0)
     if version is None:
         return None
-    put(version, k.V_VALUE, shared(ZERO))
+    put(version, k.V_VALUE, shared(BIRTH))
     zero = shared(ZERO)
     incref(zero)
     return new_tensor(spec, storage, zero, version)

@@ -16,7 +16,7 @@ from .. import layout
 from . import fastkey as k
 from .fastcall import python_twin, unhindered
 from .fastitem import D_SIZE, P_DEVICE, P_DTYPE, P_NUMEL, float_from, in_memory, place_of, truth
-from .fastobjects import new_tensor, over
+from .fastobjects import BIRTH, ZERO, new_tensor, over, shared
 from .objects import call_one, decref, error_occurred, incref, long_as, long_from, type_of
 
 unit = Unit("fastread")
@@ -190,7 +190,7 @@ def detach(thing: obj) -> obj:
 @unit.function
 def data(module: obj, thing: obj) -> obj:
     """`x.data`: with a version counter of its own."""
-    if not unhindered() or not whole(thing):
+    if not unhindered() or not whole(thing) or shared(BIRTH) != shared(ZERO):
         return call_one(load_obj(twins, DATA), thing)
     made = over(load_obj(thing, k.T_SPEC), given(load_obj(thing, k.T_STORAGE)))
     if made is not None:
