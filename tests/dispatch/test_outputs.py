@@ -196,3 +196,48 @@ def test_kthvalue_may_not_write_over_what_it_reads() -> None:
     x = torch.arange(10.0)
     with pytest.raises(RuntimeError, match="unsupported operation"):
         torch.kthvalue(x, 5, out=(x, torch.tensor(0)))
+
+
+def test_sums_are_made_in_the_dtype_of_out():
+    x = torch.tensor([[0.6, 1.7], [0.6, 2.9]])
+    for name, wanted in (("sum", [0, 3]), ("prod", [0, 2]), ("cumsum", [[0, 1], [0, 3]])):
+        function = getattr(torch, name)
+        out = torch.zeros(torch.tensor(wanted).shape, dtype=L)
+        assert function(x, 0, out=out) is out and out.tolist() == wanted
+        with pytest.raises(RuntimeError, match="to have dtype double, but got long int instead"):
+            function(x, 0, dtype=D, out=out)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod"])
+def test_sums_of_all_elements_have_no_out(name):
+    for out in (torch.zeros(()), torch.zeros((), dtype=D)):
+        for named in ({}, {"dtype": D}):
+            with pytest.raises(TypeError, match="received an invalid combination of arguments"):
+                getattr(torch, name)(A, out=out, **named)
+
+
+def test_what_else_is_refused_as_out():
+    with pytest.raises(RuntimeError, match="nonzero does not support the out kwarg when as_tuple"):
+        torch.nonzero(V, as_tuple=True, out=torch.zeros(3, 1, dtype=L))
+    for join in (torch.cat, torch.stack, torch.hstack):
+        with pytest.raises(TypeError, match="input types can't be cast to the desired output type"):
+            join([V, V], out=torch.zeros_like(join([V, V]), dtype=L))
+    with pytest.raises(RuntimeError, match="the operation's result requires dtype Double"):
+        torch.float_power(A, 2, out=torch.zeros(3, 3))
+    with pytest.raises(NotImplementedError, match='"cumprod_out_cpu" not implemented for \'Bool\''):
+        torch.cumprod(V, 0, dtype=torch.bool)
+
+
+def test_moduli_and_truth_values_cast():
+    z = torch.tensor([3 + 4j, 1j])
+    for dtype in (torch.complex64, D):
+        assert torch.abs(z, out=torch.zeros(2, dtype=dtype)).real.tolist() == [5.0, 1.0]
+    assert torch.all(A >= 0, 0, out=torch.zeros(3, dtype=torch.uint8)).tolist() == [1, 1, 1]
+
+
+def test_sequences_keep_the_shape_of_out():
+    out = torch.zeros(2, 2)
+    for made in (torch.arange(4, out=out), torch.linspace(0, 3, 4, out=out)):
+        assert made is out and out.tolist() == [[0.0, 1.0], [2.0, 3.0]]
+    with pytest.warns(UserWarning, match="does not match the computed number of elements 4"):
+        assert torch.arange(4, out=torch.zeros(3)).tolist() == [0, 1, 2, 3]

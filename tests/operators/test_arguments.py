@@ -231,3 +231,19 @@ def test_bytes_are_resampled_one_dimension_after_the_other(
         assert made.dtype is torch.uint8
         assert made[0, 0].tolist() == RESAMPLED[mode, corners, size]
     assert torch.equal(F.interpolate(x, (4, 5), mode=mode, align_corners=corners), x)
+
+
+X = torch.ones(2)
+
+
+@pytest.mark.parametrize(("args", "named"), [
+    ((X, X), {}), ((0, False, 3), {}), ((0.5,), {}), ((0, 1), {}), (("a",), {}), ((None,), {}),
+    (([0],), {}), ((True,), {}), ((0,), {"dim": 0}), ((), {"dim": 0, "other": X}),
+    ((), {"other": 3}), ((), {"keepdim": True}), ((X,), {"keepdim": True}), ((), {"foo": 1}),
+])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_forms_of_extremes(name, args, named):
+    for call in (getattr(torch, name), lambda x, *a, **k: getattr(x, name)(*a, **k)):
+        for _ in range(2):
+            with pytest.raises(TypeError, match="received an invalid combination of arguments"):
+                call(X, *args, **named)

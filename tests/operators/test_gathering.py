@@ -106,3 +106,39 @@ def test_errors_name_the_index_that_was_given(call, error, text):
     with pytest.raises(error) as caught:
         call(torch.zeros(3, 2))
     assert str(caught.value) == text
+
+
+INDICES, OFFSETS = torch.tensor([0, 1, 2]), torch.tensor([0, 2])
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"offsets": torch.tensor([1, 2])}, "offsets[0] has to be 0"),
+    ({"offsets": torch.tensor([0, 5])}, "offsets[-1] can not be greater than input's length 3 but "
+                                        "got offsets[-1] of 5"),
+    ({"offsets": torch.tensor([0, 2, 1])}, "offsets have to be in ascending order"),
+    ({"offsets": torch.tensor([0, -1])}, "offsets have to be in ascending order"),
+    ({"offsets": torch.tensor([0.0, 1.0])}, "scalar types: Long, Int; but got torch.FloatTensor"),
+    ({"offsets": torch.zeros(0, dtype=torch.int64), "include_last_offset": True},
+     "number of offset should be at least 1"),
+    ({"indices": torch.tensor([0, 1, 7])}, "but found idx to be 7"),
+    ({"indices": torch.tensor([0, 1, -1])}, "but found idx to be -1"),
+    ({"weight": torch.zeros(4, 3, dtype=torch.int64)}, "but got torch.LongTensor"),
+    ({"padding_idx": 4}, "padding_idx must be within the number of embeddings, -4 through 3"),
+    ({"per_sample_weights": torch.zeros(3, dtype=torch.float64)},
+     "to have the same type as tensor for argument #1 'per_sample_weights'"),
+    ({"mode": 3}, "`mode` must be sum, mean, or max."),
+])
+def test_bags_that_are_refused(options, message):
+    given = {"weight": torch.ones(4, 3), "indices": INDICES, "offsets": OFFSETS, **options}
+    with pytest.raises(RuntimeError) as caught:
+        torch.embedding_bag(**given)
+    assert message in str(caught.value)
+
+
+def test_bags_that_end_early():
+    weight = torch.arange(12.0).reshape(4, 3)
+    for mode, wanted in ((0, [[3, 5, 7]]), (2, [[3, 4, 5]])):
+        made, *_ = torch.embedding_bag(weight, INDICES, OFFSETS, mode=mode,
+                                       include_last_offset=True)
+        assert made.tolist() == wanted
+    assert torch.embedding_bag(weight, INDICES, OFFSETS[:0])[0].shape == (0, 3)

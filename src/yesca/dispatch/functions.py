@@ -19,7 +19,7 @@ from . import (
     bridges, chosen, creation, drawing, fast, foreach, from_data, listed, overloads, protocol,
     questions, readers, sequences, shortcuts, tapers,
 )  # fmt: skip
-from .outputs import write_out
+from .outputs import check_call, write_out
 from .state import STATE, push_level
 
 
@@ -224,6 +224,7 @@ def _with_out(found: Record) -> Callable[..., Any]:
                                       {**kwargs, "out": out})
             finally:
                 push_level(level)
+        check_call(found.name, args, kwargs)
         if isinstance(out, TensorBase):
             values = bound(*args, **kwargs)
             if not _wants_tape(values, out):

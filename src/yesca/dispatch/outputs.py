@@ -11,7 +11,7 @@ from typing import Any
 
 from ..base.errors import type_name
 from ..base.frames import warn
-from ..core.dtypes import FLOATING, SCALAR_NAMES, DType, can_cast
+from ..core.dtypes import FLOATING, SCALAR_NAMES, DType, as_dtype, can_cast, uint8
 from ..core.tensor_base import TensorBase
 from ..operators.record import Record
 from . import inplace, overloads, shortcuts
@@ -57,6 +57,8 @@ _PER_NAME: dict[str, str] = {
                                       "{given}",
     "linalg_multi_dot chain_matmul": "multi_dot(): expected out tensor to have dtype {c_wanted} "
                                      "but got {c_given}",
+    "float_power": "the output given to float_power has dtype {given} but the operation's result "
+                   "requires dtype {wanted}",
     "linalg_vecdot": "linalg.vecdot: Expected out of dtype{wanted} but found {given}",
     "frexp": "torch.frexp() expects mantissa to have dtype {c_wanted} but got {c_given}",
     "kthvalue": "output {part} must be of same type as input",
@@ -86,6 +88,12 @@ _TEXTS |= dict.fromkeys(
     "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type "
     "torch.{given}Tensor does not equal torch.{wanted}Tensor (while checking arguments for median)")
 
+#: Operators that compute in the dtype of `out` where no other is named.
+_ACCUMULATE = frozenset("sum prod cumsum cumprod".split())
+_WHOLE = frozenset("sum prod".split())  # without a dimension they take no `out`
+_JOIN = frozenset(
+    "cat concat concatenate stack hstack vstack dstack column_stack row_stack".split())
+
 #: Memory of operands that `out` may share, where the operator's kind says otherwise (see `meets`).
 _MEETS = dict.fromkeys(
     "aminmax cholesky cholesky_inverse cholesky_solve cummax cummin diag diff histc inner inverse "
@@ -112,6 +120,8 @@ def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
         _check_several(name, outs, found)
     elif not isinstance(out, TensorBase):
         raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type_name(out)}")
+    elif name in _ACCUMULATE:
+        kwargs = _accumulating(name, args, kwargs, out._spec.dtype)
     read = shortcuts.tensors_in((*args, *kwargs.values()))
     for level in STATE.levels:
         level.refuse_out(name, [*read, *outs])
@@ -130,7 +140,7 @@ def write_out(name: str, plain: Callable[..., Any], args: tuple[Any, ...],
         for k, (target, result) in enumerate(
                 zip(outs, made if isinstance(made, tuple) else (made,), strict=True)):
             with unwatched():
-                _deliver(name, target, result, overloads.field(made, k))
+                _deliver(name, target, result, overloads.field(made, k), read)
     finally:
         set_grad(before)
         if lower is not None:
@@ -186,14 +196,35 @@ def _check_memory(name: str, found: Record | None, outs: Any, read: list[Any], s
         inplace.check_meeting(meets, one, read)
 
 
-def _deliver(name: str, target: Any, result: Any, part: str) -> None:
+def check_call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Refuse `out=` in calls of forms that have none."""
+    if name in _WHOLE and len(args) < 2 and not {"dim", "axis"} & kwargs.keys():
+        got = "Tensor, " * len(args) + "".join(f"{k}={type_name(v)}, " for k, v in kwargs.items())
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}"
+                        "out=Tensor): a sum or product of all elements has no `out`; name the "
+                        "dimensions")
+    if name == "nonzero" and kwargs.get("as_tuple"):
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
+
+
+def _accumulating(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], dtype: DType
+                  ) -> dict[str, Any]:
+    """The arguments with the dtype of `out`, in which PyTorch then adds or multiplies."""
+    named = as_dtype(kwargs.get("dtype")) or dtype
+    if named is not dtype:
+        raise RuntimeError(_PLAIN.format(c_wanted=C_NAMES.get(named.name, named.name),
+                                         c_given=C_NAMES.get(dtype.name, dtype.name)))
+    return {**kwargs, "dtype": dtype}
+
+
+def _deliver(name: str, target: Any, result: Any, part: str, read: list[Any]) -> None:
     """Put a result into the caller's tensor; `part`: its name among several."""
     source, wanted = result._spec, target._spec
     if source.device is not wanted.device:
         raise RuntimeError(f"Expected out tensor to have device {source.device}, but got "
                            f"{wanted.device} instead")
     if source.dtype is not wanted.dtype:
-        _check_dtype(name, source.dtype, wanted.dtype, part)
+        _check_dtype(name, source.dtype, wanted.dtype, part, read)
     if tuple(source.shape) != tuple(wanted.shape):
         if wanted.numel:
             warn(
@@ -207,9 +238,12 @@ def _deliver(name: str, target: Any, result: Any, part: str) -> None:
     target.copy_(result)
 
 
-def _check_dtype(name: str, wanted: DType, given: DType, part: str) -> None:
+def _check_dtype(name: str, wanted: DType, given: DType, part: str, read: list[Any]) -> None:
     text = _INDICES.get(name) if part in ("indices", "exponent") else None
     text = text or _TEXTS.get(name)
+    if name in ("abs", "absolute") and read[0]._spec.dtype.is_complex \
+            or name in ("all", "any") and given is uint8:
+        text = None  # these cast
     mine, other = SCALAR_NAMES[wanted], SCALAR_NAMES[given]
     if text is not None:
         raise RuntimeError(text.format(
@@ -217,7 +251,10 @@ def _check_dtype(name: str, wanted: DType, given: DType, part: str) -> None:
             c_wanted=C_NAMES.get(wanted.name, wanted.name),
             c_given=C_NAMES.get(given.name, given.name)))
     if not can_cast(wanted, given):
+        if name in _JOIN:
+            raise TypeError("torch.cat(): input types can't be cast to the desired output type "
+                            f"{other}")
         raise RuntimeError(f"result type {mine} can't be cast to the desired output type {other}")
 
 
-__all__ = ["casts", "write_out"]
+__all__ = ["casts", "check_call", "write_out"]

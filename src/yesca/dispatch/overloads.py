@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
-from ..base.errors import argument_error
+from ..base.errors import argument_error, type_name
 from ..base.naming import public_module
 from ..core import registry
 from ..core.dtypes import DType, as_dtype
@@ -14,7 +14,8 @@ from ..core.spec import spec
 from ..core.tensor_base import Extra, TensorBase
 from ..core.views import retyped
 from ..operators import families
-from ..operators.argument_types import checked
+from ..operators.argument_types import checked, is_whole
+from ..operators.schema import NUMPY_NAMES
 
 
 def named_result(name: str, fields: tuple[str, ...]) -> type:
@@ -88,15 +89,7 @@ def _extreme(name: str) -> Any:
         out = kwargs.pop("out", None)
         if out is not None:
             return write_out(name, function, (input, *args), kwargs, out)
-        dim = kwargs.pop("dim", kwargs.pop("axis", None))
-        other = kwargs.pop("other", None)
-        if args and isinstance(args[0], TensorBase):
-            other, args = args[0], args[1:]
-        elif args:
-            dim, args = args[0], args[1:]
-        keepdim = args[0] if args else kwargs.pop("keepdim", kwargs.pop("keepdims", False))
-        if kwargs:
-            raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(kwargs))!r}")
+        other, dim, keepdim = _extreme_arguments(name, args, kwargs)
         if other is not None:
             return getattr(OPERATORS, f"{name}imum")(input, other)
         if dim is None:
@@ -112,6 +105,33 @@ def _extreme(name: str) -> Any:
     function.__doc__ = (f"{name}(input), {name}(input, dim, keepdim=False) with values and "
                         f"indices, or {name}(input, other) elementwise.")
     return function
+
+
+_EXTREME_FORMS = """
+ * (Tensor input, *, Tensor out = None)
+ * (Tensor input, Tensor other, *, Tensor out = None)
+ * (Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)
+"""
+
+
+def _extreme_arguments(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+                       ) -> tuple[Any, Any, bool]:
+    """(other, dim, keepdim): one of the first two, or neither, after which `keepdim` has no place.
+    """
+    given = {NUMPY_NAMES.get(key, key): value for key, value in kwargs.items()}
+    first = "other" if args and isinstance(args[0], TensorBase) else "dim"
+    placed = dict(zip((first, "keepdim"), args, strict=False))
+    both = {**placed, **given}
+    fits = len(placed) == len(args) and not placed.keys() & given.keys() and (
+        not both or both.keys() == {"other"} and isinstance(both["other"], TensorBase)
+        or {"dim"} <= both.keys() <= {"dim", "keepdim"} and is_whole(both["dim"])
+        and isinstance(both.get("keepdim", False), bool))
+    if not fits:
+        shown = [type_name(value) for value in args]
+        shown += [f"{key}={type_name(value)}" for key, value in kwargs.items()]
+        raise TypeError(f"{name}() received an invalid combination of arguments - got "
+                        f"({', '.join(['Tensor', *shown])}), but expected one of:{_EXTREME_FORMS}")
+    return both.get("other"), both.get("dim"), both.get("keepdim", False)
 
 
 def named_out(made: Any, values: Any) -> Any:

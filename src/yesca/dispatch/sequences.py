@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..base.errors import type_name
+from ..base.errors import shape_text, type_name
+from ..base.frames import warn
 from ..core.devices import CPU, resolve
 from ..core.dtypes import (
     BOOL, COMPLEX, INTEGRAL, SCALAR_NAMES, DType, as_dtype, default_for, float64,
@@ -18,8 +19,10 @@ from .creation import check_out, finished, into, make
 
 
 def _delivered(made: Any, out: Any, requires_grad: bool) -> Any:
-    """The new tensor, or `out` with its values."""
+    """The new tensor, or `out` with its values: in a shape of its own that holds a sequence."""
     if out is not None:
+        if made.dim() == 1 and made.numel() == out._spec.numel:
+            made = made.reshape(tuple(out._spec.shape))
         made = into(out, tuple(made.shape)).copy_(made)
     return finished(made, requires_grad)
 
@@ -68,6 +71,11 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None,
     if dtype.category <= INTEGRAL:
         start, step = int(start), int(step)
     made = _made("ramp", device, (size,), dtype, size, dtype, start, step)
+    if out is not None and out._spec.numel != size:
+        warn(f"The number of elements in the out tensor of shape {shape_text(out.shape)} is "
+             f"{out._spec.numel} which does not match the computed number of elements {size}. Note "
+             "that this may occur as a result of rounding error. The out tensor will be resized "
+             f"to a tensor of shape ({size},).")
     return _delivered(made, out, requires_grad)
 
 
