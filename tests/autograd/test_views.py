@@ -39,7 +39,7 @@ def test_views_made_before_the_base_joined_the_tape():
     w = leaf(1.0, 2.0)
     v.copy_(w)
     assert (a.requires_grad, u.requires_grad, v.requires_grad, v.is_leaf) == (True,) * 3 + (False,)
-    (u.sum() + a.sum() * 2 + v.sum()).backward()
+    (u.sum() + a.sum() * 2 + v.sum()).backward(retain_graph=True)
     assert w.grad.tolist() == [3.0, 3.0]
     v.mul_(2)
     assert grad((v * v).sum(), w)[0].tolist() == [8.0, 16.0]
@@ -72,7 +72,7 @@ def test_second_derivative_with_repeated_gradients():
     y.copy_(w)
     y.view(-1)[0] = 2.0
     first, = grad((y * y).sum(), w, create_graph=True)
-    second, = grad((first * first).sum(), w)
+    second, = grad((first * first).sum(), w, retain_graph=True)
     assert first.tolist() == [2.0, 9.0]
     assert second.tolist() == [16.0, 108.0]
     y.zero_()

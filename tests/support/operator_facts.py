@@ -176,7 +176,7 @@ def kept_bytes(package, one, function):
         alive = weakref.WeakSet()
 
         def pack(tensor, alive=alive):
-            made = Kept(tensor)
+            made = Kept(tensor.detach())  # the tensor itself might hold its node
             alive.add(made)
             return made
 

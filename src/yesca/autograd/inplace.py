@@ -16,6 +16,7 @@ from ..dispatch.fast import next_sequence
 from ..dispatch.inplace import check_origin
 from ..dispatch.state import STATE
 from .node import Node
+from .saved import FREED
 
 
 class OwnNode(Node):
@@ -80,9 +81,13 @@ class CopySlices(OwnNode):
                      for k in self._inner.shown() if k != own))
 
     def release(self) -> None:
+        """As in PyTorch, there is no second pass, whatever the written call keeps."""
+        self._saved = None
         self._inner.release()
 
     def apply(self, grads: list[Any]) -> list[Any]:
+        if self._saved is None:
+            raise RuntimeError(FREED)
         spec, offset, base = self._view
         size, stride = tuple(spec.shape), tuple(spec.strides)
         grad = grads[0]

@@ -76,8 +76,9 @@ class Node(NodeBase):
         return self._plan.results[port]
 
     def release(self) -> None:
-        """Free what it keeps; a second backward then fails, if it kept anything."""
-        if self._saved:
+        """Free what it keeps; a second backward then fails, if PyTorch's node keeps anything."""
+        plan = self._plan
+        if self._saved or (plan is not None and not plan.second_pass(self._mask)):
             self._saved = None
 
     def shown(self) -> tuple[int | None, ...]:

@@ -53,14 +53,15 @@ def save(tensor: Any) -> Saved:
 
 
 def packed(tensor: Any, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> Packed:
-    """What the hooks make of a tensor."""
+    """What the hooks make of a tensor: the very one, on the tape. (One that hooks keep as it is,
+    and that the node has computed, is freed with the node's pass, or by the garbage collector.)"""
     kept = Packed()
     kept.unpack = unpack
     version = tensor._counter.value
     before = STATE.grad
     set_grad(False)
     try:
-        kept.value = pack(tensor.detach())
+        kept.value = pack(tensor)
     finally:
         set_grad(before)
     if tensor._counter.value != version:

@@ -44,6 +44,9 @@ def record_node(plan: Plan, tensors: list[Any], scalars: tuple[Any, ...], result
 
         remember(node)
     if target is not None:
+        if STATE.saving and edges[0] is not None:  # hooks see what was written as it stood there
+            tensors[0]._node, tensors[0]._output_nr = edges[0], ports[0]
+            tensors[0]._requires_grad = True
         rebase(target, node)
         _outdate(tensors[1:], target)
     else:

@@ -181,6 +181,7 @@ def _made_of(first: str, second: str) -> Any:
 elementwise("complex(Tensor real, Tensor imag) -> Tensor",
             lambda re, im: Complex(re, im, re.dtype.to_complex()), takes="f", numbers=(),
             dtype=_made_of("real", "imag"), inplace=False, method=False, holomorphic=False,
+            keeps_more=True,
             backward={"real": lambda grad: real(grad), "imag": lambda grad: imag(grad)},
             doc="real + imag * 1j.")
 elementwise("polar(Tensor abs, Tensor angle) -> Tensor",

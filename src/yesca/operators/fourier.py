@@ -90,7 +90,7 @@ def _r2c_back(ops: Any, grad: Any, self_spec: Any, dims: Any, mode: str, half: b
 
 
 library("fft_r2c(Tensor self, int[] dims, str mode, bool half=True) -> Tensor", _r2c,
-        node_name="FftR2CBackward0", backward={"self": _r2c_back})
+        node_name="FftR2CBackward0", keeps_more=True, backward={"self": _r2c_back})
 
 
 def _c2r(p: Any, self: Any, dims: Any, mode: str, last_size: int) -> None:

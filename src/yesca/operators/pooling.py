@@ -380,7 +380,7 @@ rows(f"avg_pool_backward(Tensor grad_output, any shape, any strides, {_AVERAGE})
                count_include_pad, divisor_override: ops.avg_pool(
                    grad, kernel, stride, padding, ceil_mode, count_include_pad,
                    divisor_override)})
-rows(f"avg_pool(Tensor self, {_AVERAGE}) -> Tensor", _avg_pool, method=False,
+rows(f"avg_pool(Tensor self, {_AVERAGE}) -> Tensor", _avg_pool, method=False, keeps_more=True,
      node_name=lambda plan: f"AvgPool{_rank_of(plan)}DBackward0",
      backward={"self": lambda ops, grad, self_spec, kernel, stride, padding, ceil_mode,
                count_include_pad, divisor_override: ops.avg_pool_backward(

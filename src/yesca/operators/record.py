@@ -101,6 +101,7 @@ class Record:
     strides: Formula | None = None  # of results that do not lie as the operands do (elementwise)
     forms: str = ""  # the signatures that PyTorch lists where none of several fits
     keeps_views: bool = False  # PyTorch's derivative reads views of the operands made at the call
+    keeps_more: bool = False  # PyTorch's node keeps a tensor where the formulas here read none
     counts_absent: bool = False  # a tensor that was not given is an edge of the tape's node
     derived_from: Record | None = None
     node_name: str | Callable[[Any], str] = ""

@@ -176,7 +176,7 @@ expand = view(
     backward={"self": lambda ops, grad, self_spec: ops.sum_to_size(grad, tuple(self_spec.shape))},
     samples=lambda make: [(make(3, 1), (3, 4)), (make(4), (2, -1)), (make(), (2, 2))],
     doc="Dimensions of size 1 stretched without a copy.")
-broadcast_to = composite("broadcast_to(Tensor self, int[] size) -> Tensor",
+broadcast_to = composite("broadcast_to(Tensor self, int[]... size) -> Tensor",
                          lambda ops, self, size: ops.expand(self, size),
                          samples=lambda make: [(make(3, 1), (2, 3, 4))])
 expand_as = composite("expand_as(Tensor self, Tensor other) -> Tensor",

@@ -87,6 +87,7 @@ class Plan:
     checks: int = 0  # words of the error cell that launches may write
     on_check: Any = None  # raises, given the error words
     saved: dict[int, tuple[tuple[bool, int], ...]] = field(default_factory=dict)
+    passes: dict[int, bool] = field(default_factory=dict)  # by mask: see `second_pass`
     differentiable: bool = False
     steps: dict[int, Any] = field(default_factory=dict)  # derivative by mask of wanted operands
     native: Any = None  # objects that the builtin's form of this plan refers to
@@ -119,6 +120,22 @@ class Plan:
             else:
                 places += [(False, k) for k in slots.get(name, ())]
         return tuple(places)
+
+    def second_pass(self, wanted: int) -> bool:
+        """Whether a node that keeps no tensor may be walked again once it was freed: not where
+        PyTorch's keeps one, as it does of a number that it has made a tensor."""
+        found = self.passes.get(wanted)
+        if found is None:
+            record, names = self.record, set()
+            if record.counts_numbers:
+                given = dict(zip((p.name for p in record.schema.parameters), self.values,
+                                 strict=True))
+                tensors = {p.name for p in record.schema.parameters if p.is_tensor}
+                wants = {n for n, v in given.items()
+                         if type(v).__name__ == "Ref" and wanted >> v.slot & 1}
+                names = {n for n in record.saved_names(wants) if given.get(n) is NUMBER} & tensors
+            found = self.passes[wanted] = not names and not record.keeps_more
+        return found
 
     def operand_spec(self, slot: int) -> Spec:
         """The spec of an operand."""

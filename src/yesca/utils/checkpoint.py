@@ -237,7 +237,7 @@ class _Frame:
 
         def pack(tensor: Any) -> None:
             if len(made) < len(self.metadata):
-                made.append(tensor)
+                made.append(tensor.detach())
             if self.early_stop and len(made) == len(self.metadata):
                 raise _Stop
             if not self.early_stop:
