@@ -41,6 +41,12 @@ def test_parts_are_views():
         x.split([4, 4])
 
 
+def test_what_has_the_common_shape_is_not_touched():
+    x, y = torch.ones(2, 3, requires_grad=True), torch.ones(3, requires_grad=True)
+    same, wide = torch.broadcast_tensors(x, y)
+    assert same is x and wide.shape == (2, 3) and wide.grad_fn is not None
+
+
 def test_backward_of_parts_is_one_node():
     x = torch.ones(4, requires_grad=True)
     a, b = x.split(2)

@@ -25,10 +25,10 @@ def _given(tensors: tuple[Any, ...]) -> list[Any]:
 
 
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
-    """All tensors expanded to their common shape, as views."""
+    """All tensors expanded to their common shape, as views; who has it already is not touched."""
     given = _given(tensors)
     shape = _common_shape(*(tuple(t.shape) for t in given))
-    return tuple(ops.expand(t, shape) for t in given)
+    return tuple(t if tuple(t.shape) == tuple(shape) else ops.expand(t, shape) for t in given)
 
 
 def broadcast_shapes(*shapes: Any) -> Any:
