@@ -40,7 +40,6 @@ OUTSIDE = {
     "`masked.MaskedTensor`": ("masked", "MaskedTensor"),
     "devices other than the CPU and `meta`": ("mps", "Event"),
     "`distributed` on more than one process": ("distributed", "DeviceMesh"),
-    "`distributions`": ("", "distributions"),
     "`fx`, `export`, `onnx`, `hub`, `library`, `ops`": ("", "fx"),
     "TorchScript": ("", "ScriptModule"),
 }

@@ -22,7 +22,6 @@ from .naming import public_module
 _NEAR = {
     r".*\b(to_dense|to_mkldnn)|mkldnn_.*|miopen_.*|cudnn_.*|fbgemm_.*":
         "the operators without a library's name do the same",
-    r"distributions.*": "torch.normal, bernoulli, multinomial and poisson draw numbers",
     r"nn\.(parallel|DataParallel).*|nn\.SyncBatchNorm.*|nn\.modules\.batchnorm\.Sync.*":
         "on one processor the module itself does what its wrapper does: all cores work for it",
     r"distributed.*": "there is one process: torch.distributed.is_available() is False",

@@ -30,7 +30,7 @@ NAMES: dict[str, str] = {
         "col_indices_copy compiled_with_cxx11_abi contrib cpp crow_indices_copy "
         "cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution "
         "cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose "
-        "cudnn_grid_sampler cudnn_is_acceptable dequantize detach_copy distributions dsmm eig "
+        "cudnn_grid_sampler cudnn_is_acceptable dequantize detach_copy dsmm eig "
         "embedding_renorm_ empty_quantized export fake_quantize_per_channel_affine "
         "fake_quantize_per_tensor_affine fbgemm_linear_fp16_weight "
         "fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight "

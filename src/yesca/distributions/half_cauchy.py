@@ -1,0 +1,28 @@
+"""Half-Cauchy distributions."""
+
+from __future__ import annotations
+
+import math
+
+from .. import functional as ops
+from ..base import absent
+from ._folded import Folded
+from .cauchy import Cauchy
+
+__all__ = ["HalfCauchy"]
+
+
+class HalfCauchy(Folded):
+    """Absolute values of Cauchy numbers around 0 of half width `scale`.
+
+    >>> torch.distributions.HalfCauchy(1.0).icdf(torch.tensor(0.75))
+    tensor(2.4142)
+    """
+
+    _of = Cauchy
+
+    mean = property(lambda self: ops.full_like(self.scale, math.inf))
+    variance = property(lambda self: self.base_dist.variance)
+
+
+__getattr__ = absent.names_of(__name__)
