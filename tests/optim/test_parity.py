@@ -49,9 +49,11 @@ def test_a_state_that_pytorch_saved_is_gone_on_with(text, saved, tmp_path):
                             strict=True):
         assert list(ours) == list(theirs)
     for key, entries in saved[text]["state"]["state"].items():
-        assert list(own["state"]["state"][key]) == list(entries)
-        for name, value in entries.items():
+        names = own["state"]["state"][key].keys()
+        assert names == entries.keys()
+        for name in names:
             got = own["state"]["state"][key][name]
+            value = entries[name]
             assert type(got) is type(value)
             if isinstance(value, torch.Tensor):
                 assert (got.dtype, got.shape) == (value.dtype, value.shape)

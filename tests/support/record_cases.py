@@ -32,9 +32,18 @@ def _grown(make):
 
 
 def _steps(make):
-    """Weights, gradients, three states and counts of an optimizer's step."""
-    return [_grown(make), _grown(make), _grown(make),
-            [t.square() for t in _grown(make)], [], [make.package.ones(()) for _ in range(3)]]
+    """Weights, gradients, counts of an optimizer's step, and two states."""
+    return [_grown(make), _grown(make), [make.package.ones(()) for _ in range(3)],
+            _grown(make), [t.square() for t in _grown(make)]]
+
+
+def _squares(make):
+    """Weights, gradients, counts, and two states that are squares."""
+    return [*_steps(make)[:3], *([t.square() for t in _grown(make)] for _ in range(2))]
+
+
+def _singles(make, value):
+    return [make.package.full((), value) for _ in range(3)]
 
 
 #: `samples(make)` as in operator_samples.
@@ -73,9 +82,25 @@ CASES = {
         lambda make: [(make(3, 4), make(3, 4, low=0, high=3))]),
     "fill_diagonal": lambda make: [(make(3, 4), 1.0)],
     **dict.fromkeys(("_adam_step", "_adamw_step"), lambda make: [
-        (*_steps(make), 0.125, 0.75, 0.875, 0.0625, 1e-8, False, False, True)]),
-    "_sgd_step": lambda make: [(*_steps(make)[:3], 0.125, 0.75, 0.25, 0.0, True, False, False,
-                                True)],
+        (*_steps(make), [], 0.125, 0.75, 0.875, 0.0625, 1e-8, False, True)]),
+    "_sgd_step": lambda make: [
+        (*_steps(make)[:2], [], _steps(make)[3], 0.125, 0.75, 0.25, 0.0, True, False, False,
+         False)],
+    "_adagrad_step": lambda make: [(*_squares(make)[:4], 0.125, 0.25, 0.0625, 1e-8, False, True)],
+    "_rmsprop_step": lambda make: [
+        (*_squares(make)[:4], _steps(make)[3], [], 0.125, 0.75, 1e-8, 0.0625, 0.5, True, True)],
+    "_adadelta_step": lambda make: [(*_squares(make), 0.5, 0.75, 1e-6, 0.0625, False, True)],
+    "_adamax_step": lambda make: [(*_steps(make), 0.125, 0.75, 0.875, 0.0, 1e-8, False, True)],
+    "_nadam_step": lambda make: [
+        (*_steps(make), _singles(make, 0.5), 0.125, 0.75, 0.875, 0.0625, 1e-8, 0.004, decoupled,
+         False, True) for decoupled in (False, True)],
+    "_radam_step": lambda make: [
+        (*_steps(make), 0.125, 0.75, 0.875, 0.0625, 1e-8, decoupled, True, False)
+        for decoupled in (False, True)],
+    "_rprop_step": lambda make: [(*_squares(make), 0.5, 1.25, 1e-3, 2.0, False, True)],
+    "_asgd_step": lambda make: [
+        (*_steps(make)[:4], _singles(make, 0.125), _singles(make, 0.5), 0.125, 1e-2, 0.75, 1.0,
+         0.0625, False, True)],
     **dict.fromkeys((f"_each_{name}_list" for name in ("add", "div")),
                     lambda make: [(_grown(make), _grown(make))]),
     **dict.fromkeys((f"_each_{name}_number" for name in ("add", "mul", "div")),

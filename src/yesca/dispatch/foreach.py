@@ -30,6 +30,12 @@ def _off_tape(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @_off_tape
+def run_step(rule: str, *arguments: Any) -> None:
+    """One step by a rule of `operators.optimizers` for all parameters, in one launch."""
+    getattr(OPERATORS, f"_{rule}_step")(*arguments)
+
+
+@_off_tape
 def _fused_sgd_(params: Sequence[Any], grads: Sequence[Any], momentum_buffer_list: Sequence[Any],
                 *, weight_decay: float, momentum: float, lr: Any, dampening: float,
                 nesterov: bool, maximize: bool, is_first_step: bool, grad_scale: Any = None,
@@ -37,12 +43,12 @@ def _fused_sgd_(params: Sequence[Any], grads: Sequence[Any], momentum_buffer_lis
     """One step of SGD for all parameters, in one launch."""
     grads = _unscaled(grads, grad_scale, found_inf)
     if grads is not None:
-        OPERATORS._sgd_step(
-            params, grads, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov,
-            maximize, is_first_step, bool(momentum_buffer_list))
+        run_step(
+            "sgd", params, grads, [], momentum_buffer_list, weight_decay, momentum, lr, dampening,
+            nesterov, is_first_step, maximize, False)
 
 
-def _adam(name: str, step: str) -> Callable[..., Any]:
+def _adam(name: str, rule: str) -> Callable[..., Any]:
     def function(params: Sequence[Any], grads: Sequence[Any], exp_avgs: Sequence[Any],
                  exp_avg_sqs: Sequence[Any], max_exp_avg_sqs: Sequence[Any],
                  state_steps: Sequence[Any], *, lr: Any, beta1: float, beta2: float,
@@ -50,9 +56,10 @@ def _adam(name: str, step: str) -> Callable[..., Any]:
                  grad_scale: Any = None, found_inf: Any = None, count: bool = False) -> None:
         grads = _unscaled(grads, grad_scale, found_inf)  # type: ignore[assignment]
         if grads is not None:
-            getattr(OPERATORS, step)(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs,
-                                 state_steps, lr, beta1, beta2, weight_decay, eps, amsgrad,
-                                 maximize, count)
+            run_step(
+                rule, params, grads, state_steps, exp_avgs, exp_avg_sqs,
+                max_exp_avg_sqs if amsgrad else [], lr, beta1, beta2, weight_decay, eps,
+                maximize, count)
 
     function.__name__ = name
     function.__doc__ = ("One step of the optimizer for all parameters, in one launch; `count` "
@@ -136,8 +143,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "_amp_foreach_non_finite_check_and_unscale_": _amp_foreach_non_finite_check_and_unscale_,
     "_amp_update_scale_": _amp_update_scale_,
     "_fused_sgd_": _fused_sgd_,
-    "_fused_adam_": _adam("_fused_adam_", "_adam_step"),
-    "_fused_adamw_": _adam("_fused_adamw_", "_adamw_step"),
+    "_fused_adam_": _adam("_fused_adam_", "adam"),
+    "_fused_adamw_": _adam("_fused_adamw_", "adamw"),
     "_foreach_lerp_": _foreach_lerp_,
     **{f"_foreach_{n}_": _foreach_inplace(n) for n in ("add", "mul", "div")},
     **{f"_foreach_{n}": _foreach(n) for n in (

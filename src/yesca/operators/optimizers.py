@@ -1,21 +1,24 @@
 """Update rules of optimizers, and other operators on many tensors at once: one launch a call.
 
-The rules are those of the papers that PyTorch's optimizers name: SGD with momentum (Sutskever et
-al. 2013), Adam (Kingma and Ba 2014), AMSGrad (Reddi et al. 2018), AdamW (Loshchilov and Hutter
-2019). Arguments are lists with one tensor a parameter; they are written in place.
+Arguments are lists with one tensor a parameter; they are written in place.
 """
 
-# Names: _adam_step _adamw_step _each_add_list _each_add_number _each_div_list _each_div_number
+# Names: _adadelta_step _adagrad_step _adam_step _adamax_step _adamw_step _asgd_step _nadam_step
+# Names: _radam_step _rmsprop_step _rprop_step _sgd_step
+# Names: _each_add_list _each_add_number _each_div_list _each_div_number
 # Names: _each_mul_list _each_mul_number
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from ..core.dtypes import float64, int64
 from ..loops.ir import Expr, cast, const
-from ..loops.scalar import fma, maximum, power, sqrt, where
+from ..loops.scalar import fma
+from . import update_rules
 from .kinds import compute_dtype, rows
 
 
@@ -24,98 +27,110 @@ def _several(text: str, program: Callable[..., Any], **options: Any) -> Any:
     return rows(text, program, kind="multi", method=False, **options)
 
 
-def _widened(lists: list[Any], body: Callable[..., Any], written: tuple[int, ...]
-             ) -> Callable[..., Any]:
-    """`body` in the compute dtype of the first list; results rounded once."""
-    wide = compute_dtype(lists[written[0]][0].spec.dtype)
+# ---- optimizers ------------------------------------------------------------------------------
 
-    def run(*values: Expr) -> tuple[Expr, ...]:
-        return body(*(cast(v, wide) for v in values))
+@dataclass(frozen=True)
+class Rule:
+    """What `_{name}_step` does to each parameter of its lists.
 
-    return run
+    states: lists that are updated; those that a call leaves empty come to `body` as None
+    scalars: lists of 0-dim tensors, one value a parameter: `before` updates them ahead of the
+        parameters, `after` when these are done
+    """
 
+    name: str
+    body: Callable[..., Any]
+    states: tuple[str, ...]
+    numbers: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+    scalars: tuple[str, ...] = ()
+    before: Callable[..., Any] | None = None
+    after: Callable[..., Any] | None = None
 
-# ---- SGD -------------------------------------------------------------------------------------
+    def schema(self) -> str:
+        """Lists of tensors, numbers, flags."""
+        lists = "".join(f", Tensor[] {name}" for name in (
+            "grads", "state_steps", *self.states, *self.scalars))
+        rest = "".join(f", Scalar {name}" for name in self.numbers)
+        rest += "".join(f", bool {name}" for name in (*self.flags, "maximize", "count"))
+        return f"_{self.name}_step(Tensor[] self{lists}{rest}) -> Tensor"
 
-def _sgd(p: Any, params: Any, grads: Any, buffers: Any, weight_decay: Any, momentum: Any, lr: Any,
-         dampening: Any, nesterov: bool, maximize: bool, is_first_step: bool,
-         use_momentum: bool) -> None:
-    if not params:
-        return
-    lists = [params, grads, *([buffers] if use_momentum else [])]
-    wide = compute_dtype(params[0].spec.dtype)
-
-    def body(param: Expr, grad: Expr, *rest: Expr) -> tuple[Expr, ...]:
-        decay, rate = p.argument(3, wide), p.argument(5, wide)
-        grad = -grad if maximize else grad
-        grad = where(decay.ne(0), fma(param, decay, grad), grad)
-        if not use_momentum:
-            return (fma(grad, -rate, param),)
-        mu, kept = p.argument(4, wide), cast(1.0 - p.argument(6, float64), wide)
-        buffer = grad if is_first_step else fma(rest[0], mu, grad * kept)
-        step = fma(buffer, mu, grad) if nesterov else buffer
-        return fma(step, -rate, param), buffer
-
-    written = (0, 2) if use_momentum else (0,)
-    p.table(_widened(lists, body, written), lists, written)
-
-
-_several(
-    "_sgd_step(Tensor[] self, Tensor[] grads, Tensor[] momentum_buffers, Scalar weight_decay, "
-    "Scalar momentum, Scalar lr, Scalar dampening, bool nesterov, bool maximize, "
-    "bool is_first_step, bool use_momentum) -> Tensor", _sgd)
-
-
-# ---- Adam ------------------------------------------------------------------------------------
-
-def _adam(decoupled: bool) -> Callable[..., Any]:
-    def program(p: Any, params: Any, grads: Any, averages: Any, squares: Any, largest: Any,
-                steps: Any, lr: Any, beta1: Any, beta2: Any, weight_decay: Any, eps: Any,
-                amsgrad: bool, maximize: bool, count: bool) -> None:
+    def program(self, p: Any, params: Any, grads: Any, steps: Any, *given: Any) -> None:
+        """One launch for all parameters; one more for the steps, if they are to be counted."""
         if not params:
             return
-        if count:  # the steps are one further on before anything reads them
+        names = (*self.states, *self.scalars, *self.numbers, *self.flags, "maximize", "count")
+        named = dict(zip(names, given, strict=True))
+        if named["count"]:  # the steps are one further on before anything reads them
             p.table(lambda step: (step + 1.0,), [steps], (0,))
-        lists = [params, grads, averages, squares, steps, *([largest] if amsgrad else [])]
         wide = compute_dtype(params[0].spec.dtype)
+        m = update_rules.Elements(wide)
+        states = [named[name] for name in self.states]
+        present = [values for values in states if values]
+        scalars = [named[name] for name in self.scalars]
+        counted = [steps] if steps else []
 
-        def correction(step: Expr, position: int) -> Expr:
-            beta = p.argument(position, float64)
-            return 1.0 - power(beta, cast(step, float64))
+        def options() -> SimpleNamespace:
+            first = 3 + len(self.states) + len(self.scalars)
+            return SimpleNamespace(
+                **{name: p.argument(first + k, float64) for k, name in enumerate(self.numbers)},
+                **{name: named[name] for name in self.flags})
 
-        def body(param: Expr, grad: Expr, average: Expr, square: Expr, step: Expr,
-                 *rest: Expr) -> tuple[Expr, ...]:
-            step = cast(step, float64)
-            rate, decay = p.argument(6, float64), p.argument(9, float64)
-            # 1 - beta is taken in float64: in float32 1 - 0.999 is off by 5e-5
-            new, fresh = (cast(1.0 - p.argument(k, float64), wide) for k in (7, 8))
-            second = p.argument(8, wide)
-            param, grad, average, square = (cast(v, wide) for v in (param, grad, average, square))
-            grad = -grad if maximize else grad
-            if decoupled:
-                param = param * cast(1.0 - rate * decay, wide)
-            else:
-                plain = cast(decay, wide)
-                grad = where(plain.ne(0), fma(param, plain, grad), grad)
-            average = fma(grad - average, new, average)
-            square = fma(square, second, grad * grad * fresh)
-            peak = maximum(cast(rest[0], wide), square) if amsgrad else square
-            root = cast(sqrt(correction(step, 8)), wide)
-            length = cast(rate / correction(step, 7), wide)
-            down = sqrt(peak) / root + p.argument(10, wide)
-            made = (param + average * -length / down, average, square)  # PyTorch's order
-            return (*made, peak) if amsgrad else made
+        def first(values: tuple[Expr, ...]) -> tuple[Any, tuple[Expr, ...]]:
+            """The step, in float64, and the values behind it."""
+            return (cast(values[0], float64), values[1:]) if counted else (None, values)
 
-        p.table(body, lists, (0, 2, 3, 5) if amsgrad else (0, 2, 3))
-    return program
+        def small(rule: Callable[..., Any]) -> None:
+            own = update_rules.Elements(scalars[0][0].spec.dtype)
+
+            def body(*values: Expr) -> Any:
+                step, values = first(values)
+                return rule(own, options(), step, *values)
+
+            p.table(body, [*counted, *scalars],
+                    range(len(counted), len(counted) + len(scalars)))
+
+        def body(*values: Expr) -> tuple[Expr, ...]:
+            param, grad, *elements = (cast(v, wide) for v in values[:2 + len(present)])
+            step, numbers = first(values[2 + len(present):])
+            given = [elements.pop(0) if s else None for s in states]
+            grad = -grad if named["maximize"] else grad
+            made = self.body(m, options(), step, param, grad, *given,
+                             *(cast(number, float64) for number in numbers))
+            return tuple(value for value in made if value is not None)
+
+        if self.before:
+            small(self.before)
+        p.table(body, [params, grads, *present, *counted, *scalars],
+                (0, *range(2, 2 + len(present))))
+        if self.after:
+            small(self.after)
 
 
-for _name, _decoupled in (("_adam_step", False), ("_adamw_step", True)):
-    _several(
-        f"{_name}(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, Tensor[] exp_avg_sqs, "
-        "Tensor[] max_exp_avg_sqs, Tensor[] state_steps, Scalar lr, Scalar beta1, Scalar beta2, "
-        "Scalar weight_decay, Scalar eps, bool amsgrad, bool maximize, bool count=False) -> Tensor",
-        _adam(_decoupled))
+_BETAS = ("lr", "beta1", "beta2", "weight_decay", "eps")
+_AVERAGES = ("exp_avgs", "exp_avg_sqs")
+RULES = {rule.name: rule for rule in (
+    Rule("sgd", update_rules.sgd, ("momentum_buffers",),
+         ("weight_decay", "momentum", "lr", "dampening"), ("nesterov", "is_first_step")),
+    Rule("adam", update_rules.adam, (*_AVERAGES, "max_exp_avg_sqs"), _BETAS),
+    Rule("adamw", update_rules.adamw, (*_AVERAGES, "max_exp_avg_sqs"), _BETAS),
+    Rule("adagrad", update_rules.adagrad, ("state_sums",),
+         ("lr", "lr_decay", "weight_decay", "eps")),
+    Rule("rmsprop", update_rules.rmsprop, ("square_avgs", "momentum_buffers", "grad_avgs"),
+         ("lr", "alpha", "eps", "weight_decay", "momentum")),
+    Rule("adadelta", update_rules.adadelta, ("square_avgs", "acc_deltas"),
+         ("lr", "rho", "eps", "weight_decay")),
+    Rule("adamax", update_rules.adamax, ("exp_avgs", "exp_infs"), _BETAS),
+    Rule("nadam", update_rules.nadam, _AVERAGES, (*_BETAS, "momentum_decay"),
+         ("decoupled_weight_decay",), ("mu_products",), before=update_rules.nadam_product),
+    Rule("radam", update_rules.radam, _AVERAGES, _BETAS, ("decoupled_weight_decay",)),
+    Rule("rprop", update_rules.rprop, ("prevs", "step_sizes"),
+         ("eta_minus", "eta_plus", "step_min", "step_max")),
+    Rule("asgd", update_rules.asgd, ("axs",), ("lr", "lambd", "alpha", "t0", "weight_decay"),
+         (), ("etas", "mus"), after=update_rules.asgd_rates),
+)}
+for _rule in RULES.values():
+    _several(_rule.schema(), _rule.program)
 
 
 # ---- foreach ---------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from typing import Any
 
 from ..base import absent
 from .._tensor import Tensor
-from .batches import decayed, update_each, zeros
+from .batches import update_all, zeros
 from .checks import check_learning_rate, check_not_negative
 from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
 
@@ -60,21 +60,12 @@ class Adadelta(Optimizer):
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
-        return update_each(self, closure, _new_state, _update)
+        names = ("square_avg", "acc_delta")
+        return update_all(self, closure, "adadelta", _new_state, lambda group: names)
 
 
 def _new_state(group, param):
     return {"step": _scalar_state(0), "square_avg": zeros(param), "acc_delta": zeros(param)}
-
-
-def _update(options, param, grad, state):
-    rho, eps = options.rho, options.eps
-    square_avg, acc_delta = state["square_avg"], state["acc_delta"]
-    grad = decayed(options, param, grad)
-    square_avg.mul_(rho).addcmul_(grad, grad, value=1 - rho)
-    delta = acc_delta.add(eps).sqrt() / square_avg.add(eps).sqrt() * grad
-    acc_delta.mul_(rho).addcmul_(delta, delta, value=1 - rho)
-    param.add_(delta, alpha=-options.lr)
 
 
 __getattr__ = absent.names_of(__name__)

@@ -5,7 +5,7 @@ from typing import Any
 from ..base import absent
 from .. import functional as ops
 from .._tensor import Tensor
-from .batches import decayed, update_each
+from .batches import update_all
 from .checks import check_implementation, check_learning_rate, check_not_negative
 from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
 
@@ -73,7 +73,7 @@ class Adagrad(Optimizer):
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
-        return update_each(self, closure, _new_state, _update)
+        return update_all(self, closure, "adagrad", _new_state, lambda group: ("sum",))
 
 
 def _new_state(group, param):
@@ -81,14 +81,6 @@ def _new_state(group, param):
     start = complex(start, start) if param.is_complex() else start
     total = ops.full_like(param, start)
     return {"step": _scalar_state(0), "sum": total}
-
-
-def _update(options, param, grad, state):
-    total = state["sum"]
-    rate = options.lr / (1 + (state["step"].item() - 1) * options.lr_decay)
-    grad = decayed(options, param, grad)
-    total.addcmul_(grad, grad, value=1)
-    param.addcdiv_(grad, total.sqrt().add(options.eps), value=-rate)
 
 
 __getattr__ = absent.names_of(__name__)

@@ -6,7 +6,7 @@ from ..base import absent
 from .. import functional as ops
 from .._tensor import Tensor
 from ..core.dtypes import float32
-from .batches import as_real, batches, check_fused, refuse_sparse, zeros
+from .batches import update_all, zeros
 from .checks import (
     check_betas,
     check_implementation,
@@ -18,8 +18,6 @@ from .optimizer import (
     Closure,
     Optimizer,
     ParamsT,
-    _evaluate,
-    _get_value,
     _scalar_state,
     _to_scalar,
     _use_grad_for_differentiable,
@@ -108,104 +106,26 @@ class Adam(Optimizer):
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
-        loss = _evaluate(closure)
-        for group in self.param_groups:
-            for params, grads in batches(group):
-                self._update(group, params, grads)
-        return loss
-
-    def _update(self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor]) -> None:
-        """Update parameters of one device and dtype."""
-        if group["foreach"] and not group["capturable"]:
-            _refuse_tensor("lr", group["lr"], RuntimeError)
-        state = self.state
-        states = [state[param] for param in params]
-        if not all(states):
-            self._create_states(group, params, grads)
-        steps = [state["step"] for state in states]
-        counted = group["differentiable"] or any(step.dtype is not float32 for step in steps)
-        if counted:  # elsewhere the launch counts them
-            ops._foreach_add_(steps, 1)
-        averages = [
-            [state["exp_avg"] for state in states],
-            [state["exp_avg_sq"] for state in states],
-            [state["max_exp_avg_sq"] for state in states] if group["amsgrad"] else [],
-        ]
-        if params[0].is_complex():
-            params, grads, *averages = map(as_real, (params, grads, *averages))
-        if group["differentiable"]:
-            _update_composed(group, params, grads, *averages, steps)
-        else:
-            _launch(group, params, grads, *averages, steps, not counted)
-
-    def _create_states(
-        self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor]
-    ) -> None:
-        check_fused(group, params[0])
-        for param, grad in zip(params, grads):
-            refuse_sparse(self, grad, ", please consider SparseAdam instead")
-            state = self.state[param]
-            if state:
-                continue
-            if group["capturable"] or group["fused"]:
-                state["step"] = ops.zeros((), dtype=float32, device=param.device)
-            else:
-                state["step"] = _scalar_state(0.0)
-            state["exp_avg"] = zeros(param)
-            state["exp_avg_sq"] = zeros(param)
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = zeros(param)
+        return update_all(self, closure, _rule, _new_state, _names)
 
 
-def _launch(group, params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps,
-            count) -> None:
-    """Update all these parameters, and count the step if asked to, in one launch."""
-    if not count:  # the default dtype may have been float64 when they were made
-        steps = [step.to(float32) for step in steps]
-    launch = ops._fused_adamw_ if group["decoupled_weight_decay"] else ops._fused_adam_
-    beta1, beta2 = group["betas"]
-    launch(
-        params,
-        grads,
-        exp_avgs,
-        exp_avg_sqs,
-        max_exp_avg_sqs,
-        steps,
-        lr=_get_value(group["lr"]),
-        beta1=_get_value(beta1),
-        beta2=_get_value(beta2),
-        weight_decay=_get_value(group["weight_decay"]),
-        eps=group["eps"],
-        amsgrad=group["amsgrad"],
-        maximize=group["maximize"],
-        count=count,
-    )
+def _rule(group: dict[str, Any]) -> str:
+    if group["foreach"] and not group["capturable"]:
+        _refuse_tensor("lr", group["lr"], RuntimeError)
+    return "adamw" if group["decoupled_weight_decay"] else "adam"
 
 
-def _update_composed(group, params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, steps) -> None:
-    """The same update by ordinary operators, so that backward can pass through it.
+def _names(group: dict[str, Any]) -> tuple[str | bool, ...]:
+    return "exp_avg", "exp_avg_sq", group["amsgrad"] and "max_exp_avg_sq"
 
-    What a product or quotient saves must not be overwritten by a later step: hence the clones.
-    """
-    lr, weight_decay = _to_scalar(group["lr"]), group["weight_decay"]
-    beta1, beta2 = map(_get_value, group["betas"])
-    for index, (param, grad) in enumerate(zip(params, grads)):
-        exp_avg, exp_avg_sq, step = exp_avgs[index], exp_avg_sqs[index], steps[index].item()
-        grad = -grad if group["maximize"] else grad
-        if group["decoupled_weight_decay"]:
-            param.mul_(1 - lr * weight_decay)
-        elif isinstance(weight_decay, Tensor):
-            grad = grad.addcmul(param.clone(), weight_decay)
-        elif weight_decay != 0:
-            grad = grad.add(param, alpha=weight_decay)
-        exp_avg.lerp_(grad, 1 - beta1)
-        exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        second = exp_avg_sq
-        if group["amsgrad"]:
-            greatest = max_exp_avg_sqs[index]
-            second = greatest.copy_(ops.maximum(greatest.clone(), exp_avg_sq.clone()))
-        denominator = second.sqrt() / (1 - beta2**step) ** 0.5 + group["eps"]
-        param.addcdiv_(exp_avg.clone() * (-lr / (1 - beta1**step)), denominator)
+
+def _new_state(group: dict[str, Any], param: Tensor) -> dict[str, Tensor]:
+    if group["capturable"] or group["fused"]:
+        step = ops.zeros((), dtype=float32, device=param.device)
+    else:
+        step = _scalar_state(0.0)
+    names = [name for name in _names(group) if name]
+    return {"step": step, **{name: zeros(param) for name in names}}
 
 
 def _refuse_tensor(name: str, value: Any, error: type[Exception] = ValueError) -> None:

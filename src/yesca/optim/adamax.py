@@ -3,9 +3,8 @@
 from typing import Any
 
 from ..base import absent
-from .. import functional as ops
 from .._tensor import Tensor
-from .batches import decayed, to_save, update_each, zeros
+from .batches import update_all, zeros
 from .checks import check_betas, check_learning_rate, check_not_negative
 from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
 
@@ -60,22 +59,12 @@ class Adamax(Optimizer):
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
-        return update_each(self, closure, _new_state, _update)
+        names = ("exp_avg", "exp_inf")
+        return update_all(self, closure, "adamax", _new_state, lambda group: names)
 
 
 def _new_state(group, param):
     return {"step": _scalar_state(0), "exp_avg": zeros(param), "exp_inf": zeros(param)}
-
-
-def _update(options, param, grad, state):
-    beta1, beta2 = options.betas
-    exp_avg, exp_inf = state["exp_avg"], state["exp_inf"]
-    grad = decayed(options, param, grad)
-    exp_avg.lerp_(grad, 1 - beta1)
-    exp_inf.copy_(ops.maximum(exp_inf * beta2, grad.abs().add(options.eps)))
-    rate = options.lr / (1 - beta1 ** state["step"].item())
-    exp_avg, exp_inf = to_save(options, exp_avg), to_save(options, exp_inf)
-    param.addcdiv_(exp_avg, exp_inf, value=-rate)
 
 
 __getattr__ = absent.names_of(__name__)

@@ -4,7 +4,7 @@ from typing import Any
 
 from ..base import absent
 from .._tensor import Tensor
-from .batches import decayed, update_each, zeros
+from .batches import update_all, zeros
 from .checks import check_learning_rate, check_not_negative
 from .optimizer import (
     Closure,
@@ -73,7 +73,9 @@ class ASGD(Optimizer):
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
-        return update_each(self, closure, _new_state, _update)
+        return update_all(
+            self, closure, "asgd", _new_state, lambda group: ("ax",), ("eta", "mu")
+        )
 
 
 def _new_state(group, param):
@@ -83,20 +85,6 @@ def _new_state(group, param):
         "mu": _scalar_state(1),
         "ax": zeros(param),
     }
-
-
-def _update(options, param, grad, state):
-    lr, lambd, average = options.lr, options.lambd, state["ax"]
-    step, eta, mu = (state[name].item() for name in ("step", "eta", "mu"))
-    grad = decayed(options, param, grad)
-    param.mul_(1 - lambd * eta)
-    param.add_(grad, alpha=-eta)
-    if mu == 1:
-        average.copy_(param)
-    else:
-        average.add_(param.sub(average), alpha=mu)
-    state["eta"].fill_(lr / (1 + lambd * lr * step) ** options.alpha)
-    state["mu"].fill_(1 / max(1, step - options.t0))
 
 
 __getattr__ = absent.names_of(__name__)

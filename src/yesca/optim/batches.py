@@ -13,7 +13,10 @@ from typing import Any
 
 from .. import functional as ops
 from .._tensor import Tensor
-from .optimizer import Closure, Optimizer, _evaluate, _get_value
+from ..core.dtypes import float32
+from ..dispatch.foreach import run_step
+from ..operators.optimizers import RULES
+from .optimizer import Closure, Optimizer, _evaluate, _get_value, _to_scalar
 
 
 def with_gradients(group: dict[str, Any]) -> tuple[list[Tensor], list[Tensor]]:
@@ -70,52 +73,93 @@ def zeros(param: Tensor) -> Tensor:
     return ops.zeros_like(param)
 
 
-def update_each(
+def update_all(
     optimizer: Optimizer,
     closure: Closure | None,
+    rule: str | Callable[[dict[str, Any]], str],
     new_state: Callable[[dict[str, Any], Tensor], dict[str, Any]],
-    update: Callable[[SimpleNamespace, Tensor, Tensor, dict[str, Any]], None],
+    names: Callable[[dict[str, Any]], tuple[str | bool, ...]],
+    scalars: tuple[str, ...] = (),
 ) -> Any:
-    """One step of an algorithm that treats parameters one by one; returns the loss.
+    """One step of an optimizer whose rule stands in `operators.optimizers`; returns the loss.
 
     `new_state(group, param)` makes the state of a parameter at its first step, `"step"` included.
-    `update(options, param, grad, state)` changes `param` and `state` in place. Options are the
-    group's, with numbers for tensors of one element; complex tensors arrive as real views.
+    `names(group)` are the entries of it that the rule's lists of states are made of, False for
+    those that the group has no use for; `scalars`, those of its 0-dim tensors.
     """
     loss = _evaluate(closure)
     for group in optimizer.param_groups:
-        params, grads = with_gradients(group)
-        states = []
-        for param, grad in zip(params, grads):
-            refuse_sparse(optimizer, grad)
-            state = optimizer.state[param]
-            if not state:
-                check_fused(group, param)
-                state.update(new_state(group, param))
-            states.append(state)
-        if states:
-            ops._foreach_add_([state["step"] for state in states], 1)
-        options = SimpleNamespace(**group)
-        options.lr = _get_value(options.lr)
-        for param, grad, state in zip(params, grads, states):
-            grad = -grad if options.maximize else grad
-            if param.is_complex():
-                param, grad = as_real([param, grad])
-                state = {
-                    name: ops.view_as_real(value) if value.is_complex() else value
-                    for name, value in state.items()
-                }
-            update(options, param, grad, state)
+        for params, grads in batches(group):
+            states = [optimizer.state[param] for param in params]
+            if not all(states):
+                check_fused(group, params[0])
+                for param, grad, state in zip(params, grads, states):
+                    refuse_sparse(optimizer, grad)
+                    if not state:
+                        state.update(new_state(group, param))
+            run_rule(
+                rule if isinstance(rule, str) else rule(group),
+                group,
+                params,
+                grads,
+                [state["step"] for state in states],
+                [[state[name] for state in states] if name else [] for name in names(group)],
+                [[state[name] for state in states] for name in scalars],
+            )
     return loss
 
 
-def decayed(options: SimpleNamespace, param: Tensor, grad: Tensor) -> Tensor:
-    """The gradient of the loss plus `weight_decay / 2 * param ** 2`."""
-    if options.weight_decay == 0:
-        return grad
-    return grad.add(param, alpha=options.weight_decay)
+def run_rule(
+    name: str,
+    group: dict[str, Any],
+    params: list[Tensor],
+    grads: list[Tensor],
+    steps: list[Tensor],
+    states: list[list[Tensor]],
+    scalars: list[list[Tensor]],
+    **flags: bool,
+) -> None:
+    """Update parameters of one device and dtype by a rule, steps counted, states included.
+
+    In one launch, or by ordinary operators where `differentiable` asks for it. flags: those of the
+    rule that are no options of the group.
+    """
+    rule = RULES[name]
+    if params[0].is_complex():
+        params, grads = as_real(params), as_real(grads)
+        states = [as_real(values) for values in states]
+    chosen = {key: flags[key] if key in flags else bool(group[key]) for key in rule.flags}
+    numbers = {key: _option(group, key) for key in rule.numbers}
+    composed = group["differentiable"]
+    counted = composed or any(step.dtype is not float32 for step in steps)
+    if counted and steps:  # elsewhere the launch counts them
+        ops._foreach_add_(steps, 1)
+    if composed:
+        from . import composed as by_operators
+
+        options = SimpleNamespace(**numbers, **chosen)
+        by_operators.run(rule, options, group["maximize"], params, grads, steps, states, scalars)
+        return
+    if counted:  # the default dtype may have been float64 when they were made
+        steps = [step.to(float32) for step in steps]
+    run_step(name, params, grads, steps, *states, *scalars, *map(_get_value, numbers.values()),
+             *chosen.values(), group["maximize"], not counted)
 
 
-def to_save(options: SimpleNamespace, state: Tensor) -> Tensor:
-    """A state tensor as factor or divisor: backward must see it as it is now, not updated."""
-    return state.clone() if options.differentiable else state
+#: Numbers of a rule that are parts of an option: the option, and which part.
+_PARTS = {
+    "beta1": ("betas", 0),
+    "beta2": ("betas", 1),
+    "eta_minus": ("etas", 0),
+    "eta_plus": ("etas", 1),
+    "step_min": ("step_sizes", 0),
+    "step_max": ("step_sizes", 1),
+}
+
+
+def _option(group: dict[str, Any], name: str) -> Any:
+    """A number of a rule: an option of the group or a part of one, tensors as 0-dim ones."""
+    if name in _PARTS:
+        option, part = _PARTS[name]
+        return _to_scalar(group[option][part])
+    return _to_scalar(group[name])

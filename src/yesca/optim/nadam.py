@@ -3,9 +3,8 @@
 from typing import Any
 
 from ..base import absent
-from .. import functional as ops
 from .._tensor import Tensor
-from .batches import decayed, to_save, update_each, zeros
+from .batches import update_all, zeros
 from .checks import check_betas, check_learning_rate, check_not_negative
 from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
 
@@ -74,7 +73,10 @@ class NAdam(Optimizer):
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
-        return update_each(self, closure, _new_state, _update)
+        names = ("exp_avg", "exp_avg_sq")
+        return update_all(
+            self, closure, "nadam", _new_state, lambda group: names, ("mu_product",)
+        )
 
 
 def _new_state(group, param):
@@ -84,24 +86,6 @@ def _new_state(group, param):
         "exp_avg": zeros(param),
         "exp_avg_sq": zeros(param),
     }
-
-
-def _update(options, param, grad, state):
-    beta1, beta2 = options.betas
-    lr, step = options.lr, state["step"].item()
-    if not options.decoupled_weight_decay:
-        grad = decayed(options, param, grad)
-    elif options.weight_decay != 0:
-        param.mul_(1 - lr * options.weight_decay)
-    mu, mu_next = (
-        beta1 * (1.0 - 0.5 * 0.96 ** (time * options.momentum_decay)) for time in (step, step + 1)
-    )
-    mu_product = state["mu_product"].mul_(mu).item()
-    exp_avg = to_save(options, state["exp_avg"].lerp_(grad, 1 - beta1))
-    exp_avg_sq = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-    denominator = ops.sqrt(exp_avg_sq / (1 - beta2**step)).add(options.eps)
-    param.addcdiv_(grad, denominator, value=-lr * (1.0 - mu) / (1.0 - mu_product))
-    param.addcdiv_(exp_avg, denominator, value=-lr * mu_next / (1.0 - mu_product * mu_next))
 
 
 __getattr__ = absent.names_of(__name__)

@@ -4,7 +4,7 @@ from typing import Any
 
 from ..base import absent
 from .._tensor import Tensor
-from .batches import decayed, update_each, zeros
+from .batches import update_all, zeros
 from .checks import check_betas, check_learning_rate, check_not_negative
 from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
 
@@ -68,32 +68,12 @@ class RAdam(Optimizer):
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
-        return update_each(self, closure, _new_state, _update)
+        names = ("exp_avg", "exp_avg_sq")
+        return update_all(self, closure, "radam", _new_state, lambda group: names)
 
 
 def _new_state(group, param):
     return {"step": _scalar_state(0), "exp_avg": zeros(param), "exp_avg_sq": zeros(param)}
-
-
-def _update(options, param, grad, state):
-    beta1, beta2 = options.betas
-    step = state["step"].item()
-    if not options.decoupled_weight_decay:
-        grad = decayed(options, param, grad)
-    elif options.weight_decay != 0:
-        param.mul_(1 - options.lr * options.weight_decay)
-    exp_avg = state["exp_avg"].lerp_(grad, 1 - beta1)
-    exp_avg_sq = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-    correction2 = 1 - beta2**step
-    update = exp_avg / (1 - beta1**step) * options.lr
-    # The length of the moving average, at the limit and now: below 5 its variance is unbounded.
-    limit = 2 / (1 - beta2) - 1
-    length = limit - 2 * step * beta2**step / correction2
-    if length > 5.0:
-        adaptive = correction2**0.5 / exp_avg_sq.sqrt().add(options.eps)
-        variance = (length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)
-        update = update * adaptive * variance**0.5
-    param.add_(update, alpha=-1.0)
 
 
 __getattr__ = absent.names_of(__name__)

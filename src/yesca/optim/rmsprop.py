@@ -4,7 +4,7 @@ from typing import Any
 
 from ..base import absent
 from .._tensor import Tensor
-from .batches import decayed, to_save, update_each, zeros
+from .batches import update_all, zeros
 from .checks import check_learning_rate, check_not_negative
 from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
 
@@ -72,7 +72,7 @@ class RMSprop(Optimizer):
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
-        return update_each(self, closure, _new_state, _update)
+        return update_all(self, closure, "rmsprop", _new_state, _names)
 
 
 def _new_state(group, param):
@@ -84,21 +84,12 @@ def _new_state(group, param):
     return state
 
 
-def _update(options, param, grad, state):
-    alpha, square_avg = options.alpha, state["square_avg"]
-    grad = decayed(options, param, grad)
-    square_avg.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
-    variance = square_avg
-    if options.centered:
-        grad_avg = to_save(options, state["grad_avg"].lerp_(grad, 1 - alpha))
-        variance = square_avg.addcmul(grad_avg, grad_avg, value=-1)
-    denominator = variance.sqrt().add(options.eps)
-    if options.momentum > 0:
-        buffer = state["momentum_buffer"]
-        buffer.mul_(options.momentum).addcdiv_(grad, denominator)
-        param.add_(buffer, alpha=-options.lr)
-    else:
-        param.addcdiv_(grad, denominator, value=-options.lr)
+def _names(group):
+    return (
+        "square_avg",
+        group["momentum"] > 0 and "momentum_buffer",
+        group["centered"] and "grad_avg",
+    )
 
 
 __getattr__ = absent.names_of(__name__)

@@ -5,7 +5,7 @@ from typing import Any
 from ..base import absent
 from .. import functional as ops
 from .._tensor import Tensor
-from .batches import to_save, update_each, zeros
+from .batches import update_all, zeros
 from .checks import check_learning_rate
 from .optimizer import (
     Closure,
@@ -69,7 +69,8 @@ class Rprop(Optimizer):
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
-        return update_each(self, closure, _new_state, _update)
+        names = ("prev", "step_size")
+        return update_all(self, closure, "rprop", _new_state, lambda group: names)
 
 
 def _new_state(group, param):
@@ -80,19 +81,6 @@ def _new_state(group, param):
         "prev": zeros(param),
         "step_size": ops.full_like(param, size),
     }
-
-
-def _update(options, param, grad, state):
-    shrink, grow = options.etas
-    prev, step_size = state["prev"], state["step_size"]
-    agreement = (grad * to_save(options, prev)).sign()
-    flipped = agreement < 0
-    factor = agreement.masked_fill(agreement > 0, grow).masked_fill(flipped, shrink)
-    factor = factor.masked_fill(agreement == 0, 1)
-    step_size.mul_(factor).clamp_(*options.step_sizes)
-    grad = grad.masked_fill(flipped, 0)
-    param.addcmul_(grad.sign(), to_save(options, step_size), value=-1)
-    prev.copy_(grad)
 
 
 __getattr__ = absent.names_of(__name__)

@@ -5,15 +5,13 @@ from typing import Any
 from ..base import absent
 from .. import functional as ops
 from .._tensor import Tensor
-from .batches import as_real, batches, check_fused
+from .batches import batches, check_fused, run_rule
 from .checks import check_implementation, check_learning_rate, check_not_negative
 from .optimizer import (
     Closure,
     Optimizer,
     ParamsT,
     _evaluate,
-    _get_value,
-    _to_scalar,
     _use_grad_for_differentiable,
 )
 
@@ -92,9 +90,7 @@ class SGD(Optimizer):
         for group in self.param_groups:
             for params, grads in batches(group):
                 check_fused(group, params[0])
-                if group["differentiable"] or any(grad.is_sparse for grad in grads):
-                    self._update_composed(group, params, grads)
-                elif group["momentum"] == 0:
+                if group["momentum"] == 0:
                     _launch(group, params, grads, [], False)
                 else:
                     self._update_with_momentum(group, params, grads)
@@ -121,32 +117,6 @@ class SGD(Optimizer):
         for param, buffer in zip(params, buffers):
             state[param]["momentum_buffer"] = buffer
 
-    def _update_composed(
-        self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor]
-    ) -> None:
-        """The same update by ordinary operators: recorded for backward, sparse gradients too."""
-        lr, weight_decay = _to_scalar(group["lr"]), group["weight_decay"]
-        momentum = group["momentum"]
-        for param, grad in zip(params, grads):
-            grad = -grad if group["maximize"] else grad
-            if isinstance(weight_decay, Tensor):
-                # The product saves its factors, and the parameter is overwritten below.
-                grad = grad.addcmul(param.clone(), weight_decay)
-            elif weight_decay != 0:
-                grad = grad.add(param, alpha=weight_decay)
-            if momentum != 0:
-                state = self.state[param]
-                buffer = state.get("momentum_buffer")
-                if buffer is None:
-                    buffer = state["momentum_buffer"] = grad.detach().clone()
-                else:
-                    buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
-                grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
-            if isinstance(lr, Tensor) and lr.requires_grad:
-                param.addcmul_(grad, lr, value=-1)
-            else:
-                param.add_(grad, alpha=-_get_value(lr))
-
 
 def _launch(
     group: dict[str, Any],
@@ -156,20 +126,7 @@ def _launch(
     is_first_step: bool,
 ) -> None:
     """Update parameters of one device and dtype; all of them have a buffer, or none has."""
-    if params[0].is_complex():
-        params, grads, buffers = map(as_real, (params, grads, buffers))
-    ops._fused_sgd_(
-        params,
-        grads,
-        buffers,
-        weight_decay=_get_value(group["weight_decay"]),
-        momentum=group["momentum"],
-        lr=_get_value(group["lr"]),
-        dampening=group["dampening"],
-        nesterov=group["nesterov"],
-        maximize=group["maximize"],
-        is_first_step=is_first_step,
-    )
+    run_rule("sgd", group, params, grads, [], [buffers], [], is_first_step=is_first_step)
 
 
 __getattr__ = absent.names_of(__name__)
