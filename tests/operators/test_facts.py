@@ -44,6 +44,7 @@ OTHER_NODES = {
     "kron": "a view", "linalg_multi_dot": "no vector is made a matrix",
     "matrix_power": "the first power is a copy",
     "nanquantile": "the last dimension goes by a view", "quantile": "as nanquantile",
+    "norm_except_dim": "all norms of vectors are one operator's",
     "native_channel_shuffle": "can be differentiated here", "stft": "as quantile",
 }
 

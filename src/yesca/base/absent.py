@@ -28,8 +28,6 @@ _NEAR = {
     r"nn\.attention\..*|nn\.attention.*flash.*":
         "nn.functional.scaled_dot_product_attention takes any mask and stores no table",
     r"nn\.functional\.scaled_.*": "nn.functional.linear on operands of another dtype is there",
-    r"nn\.utils\.(weight_norm|remove_weight_norm|spectral_norm|remove_spectral_norm|prune)|"
-    r"nn\.utils\.parametri.*": "torch.func.functional_call runs a module with other parameters",
     r"(Tensor\.)?(symeig|eig)": "torch.linalg.eigh and torch.linalg.eig are there",
     r"(Tensor\.)?(solve|lstsq)|matrix_rank": "the function of that name in torch.linalg is there",
     r"(Tensor\.)?(.*sparse.*|coalesce|is_coalesced|.*indices(_copy)?|values(_copy)?|dense_dim|"

@@ -139,6 +139,9 @@ def _norm(ops: Any, self: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> A
         self = ops.to_dtype(self, dtype)
     if isinstance(p, str) and p not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
+    if p == "fro" and isinstance(dim, (tuple, list)) and len(dim) > 2:
+        raise RuntimeError("linalg.matrix_norm: dim must be a 2-tuple. Got "
+                           + " ".join(map(str, dim)))
     if p == "nuc":
         return ops.linalg_matrix_norm(self, "nuc", (-2, -1) if dim is None else dim, keepdim)
     if self.dtype.category < FLOATING:

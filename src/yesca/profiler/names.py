@@ -145,6 +145,7 @@ COUNTERPARTS: dict[str, str] = {
     "var": "var_moments",
     "where": "select_where",
     "_unique2": "unique",
+    "_weight_norm_interface": "weight_of_length",
 }
 #: Records of the engine alone: steps of an operator, sequences of numbers, parts of a derivative.
 ENGINE_OWN = frozenset(

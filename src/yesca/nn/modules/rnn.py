@@ -186,12 +186,14 @@ class RNNBase(Module):
     ):
         """All layers and directions over (L, N, I), or over packed data where sizes are given."""
         finals: list[tuple[Tensor, ...]] = []
+        held = self._weights() if weights is None else weights
         for layer in range(self.num_layers):
             outputs = []
             for direction in range(self._directions):
                 index = layer * self._directions + direction
                 start = tuple(state[index] for state in states)
-                rest = (start, self._weights_of(layer, direction, weights), direction == 1)
+                own = {kind: held.get(_weight_name(kind, layer, direction)) for kind in _KINDS}
+                rest = (start, own, direction == 1)
                 if sizes is None:
                     output, final = walk(self.mode, sequence, *rest)
                 else:
@@ -203,11 +205,9 @@ class RNNBase(Module):
                 sequence = F.dropout(sequence, self.dropout, self.training)
         return sequence, tuple(ops.stack(entries) for entries in zip(*finals, strict=True))
 
-    def _weights_of(
-        self, layer: int, direction: int, weights: dict | None = None
-    ) -> dict[str, Tensor | None]:
-        weights = self._parameters if weights is None else weights
-        return {kind: weights.get(_weight_name(kind, layer, direction)) for kind in _KINDS}
+    def _weights(self) -> dict[str, Tensor]:
+        """All weights by their names; a parametrized one is no parameter of this module."""
+        return {name: getattr(self, name) for names in self._all_weights for name in names}
 
     def _check_input(self, sequence: Tensor) -> None:
         if sequence.size(-1) != self.input_size:
@@ -377,7 +377,8 @@ class LSTM(RNNBase):
         # All layers are one operator of PyTorch's, of those that take the lower precision.
         input = lowered([input])[0]
         hx = None if hx is None else tuple(lowered(hx))
-        weights = dict(zip(self._parameters, lowered(self._parameters.values()), strict=True))
+        held = self._weights()
+        weights = dict(zip(held, lowered(held.values()), strict=True))
         set_autocast(None)
         try:
             return self._run(input, hx, weights)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...base import absent
-from . import init, memory_format, rnn, stateless
+from . import init, memory_format, parametrizations, parametrize, rnn, stateless
+from . import prune as prune  # no public name, but found here by programs
 from .clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -23,6 +24,8 @@ from .memory_format import (
     convert_conv2d_weight_memory_format,
     convert_conv3d_weight_memory_format,
 )
+from .spectral_norm import remove_spectral_norm, spectral_norm
+from .weight_norm import remove_weight_norm, weight_norm
 
 __all__ = [
     "clip_grad_norm",
@@ -39,10 +42,16 @@ __all__ = [
     "init",
     "memory_format",
     "parameters_to_vector",
+    "parametrizations",
+    "parametrize",
+    "remove_spectral_norm",
+    "remove_weight_norm",
     "rnn",
     "skip_init",
+    "spectral_norm",
     "stateless",
     "vector_to_parameters",
+    "weight_norm",
 ]
 
 __getattr__ = absent.names_of(__name__)
