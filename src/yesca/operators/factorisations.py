@@ -282,11 +282,12 @@ def _eigh(p: Any, A: Any, UPLO: str) -> None:
 
 
 def _eigh_back(ops: Any, grads: Any, result0: Any, result1: Any) -> Any:
-    """V (gL + (V^H gV) / E) V^H, E[i, j] = L[j] - L[i], the diagonal left out."""
+    """V (gL + skew(V^H gV) / 2 E) V^H, E[i, j] = L[j] - L[i], the diagonal left out."""
     grad_values, grad_vectors = grads
     middle = None if grad_values is None else ops.diag_embed(grad_values)
     if grad_vectors is not None:
-        own = ops.div(ops.matmul(h(ops, result1), grad_vectors), _gaps(ops, result0))
+        turned = _skew(ops, ops.matmul(h(ops, result1), grad_vectors))
+        own = ops.div(ops.mul(turned, 0.5), _gaps(ops, result0))
         middle = _plus(ops, middle, ops.add(ops.tril(own, -1), ops.triu(own, 1)))
     return ops.matmul(_matmul(ops, result1, middle), h(ops, result1))
 

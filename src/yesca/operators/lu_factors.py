@@ -62,12 +62,14 @@ library("linalg_lu_packed(Tensor A) -> (Tensor, Tensor, Tensor)", _lu, carriers=
         node_name="LinalgLuFactorExBackward0", backward={"A": _lu_back})
 
 
-def _permutation(p: Any, pivots: Any, size: int, dtype: Any) -> None:
+def _permutation(p: Any, pivots: Any, size: int, dtype: Any, solving: bool) -> None:
     batch = tuple(pivots.spec.shape[:-1])
-    p.host("lu_permutation", [pivots, p.result(spec(dtype, (*batch, size, size), None, p.device))])
+    p.host("lu_permutation", [pivots, p.result(spec(dtype, (*batch, size, size), None, p.device))],
+           solving=bool(solving))
 
 
-library("lu_permutation(Tensor pivots, int size, dtype dtype) -> Tensor", _permutation)
+library("lu_permutation(Tensor pivots, int size, dtype dtype, bool solving=False) -> Tensor",
+        _permutation)
 
 
 def _lu_parts(ops: Any, LU_data: Any, LU_pivots: Any) -> Any:
@@ -90,6 +92,9 @@ def _lu_unpack(ops: Any, LU_data: Any, LU_pivots: Any, unpack_data: bool, unpack
         raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of "
                            "torch.int32 dtype.\nNote: this function is intended to be used with "
                            "the output produced by torch.linalg.lu_factor")
+    if LU_data.dim() < 2:
+        raise RuntimeError("torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: "
+                           f"{list(LU_data.shape)} instead")
     made = list(ops.lu_parts(LU_data, LU_pivots))
     empty = ops.empty(0, dtype=LU_data.dtype, device=LU_data.device)
     if not unpack_pivots:

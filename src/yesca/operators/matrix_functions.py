@@ -57,8 +57,7 @@ def _cofactors_back(ops: Any, grad: Any, A: Any, result: Any) -> Any:
 
 
 library("linalg_cofactors(Tensor A) -> Tensor",
-        lambda p, A: p.host("cofactors", [A, *results(p, A, tuple(A.spec.shape[-2:]),
-                                                          turned=False)]),
+        lambda p, A: p.host("cofactors", [A, *results(p, A, tuple(A.spec.shape[-2:]))]),
         backward={"A": _cofactors_back})
 
 
@@ -77,7 +76,7 @@ def _slogdet_back(ops: Any, grads: Any, A: Any, result0: Any) -> Any:
         grad = turn if grad is None else ops.add(turn, grad)
     if grad is None:
         return ops.zeros_like(A)
-    return _times(ops, grad, h(ops, ops.linalg_inv_parts(A)[0]))
+    return _times(ops, grad, ops.linalg_inv_parts(h(ops, A))[0])
 
 
 library("linalg_slogdet_parts(Tensor A) -> (Tensor, Tensor)", _slogdet,

@@ -54,10 +54,11 @@ library("linalg_solve_parts(Tensor A, Tensor B, bool vectors=False) -> (Tensor, 
         carriers=1, node_name="LinalgSolveExBackward0", backward={("A", "B"): _solve_back})
 
 
-def _same_dtype(name: str, A: Any, B: Any) -> None:
+def _same_dtype(name: str, A: Any, B: Any, first: str = "A") -> None:
     if A.dtype is not B.dtype:
-        raise RuntimeError(f"{name}: Expected A and B to have the same dtype, but found A of type "
-                           f"{SCALAR_NAMES[A.dtype]} and B of type {SCALAR_NAMES[B.dtype]} instead")
+        raise RuntimeError(f"{name}: Expected {first} and B to have the same dtype, but found "
+                           f"{first} of type {SCALAR_NAMES[A.dtype]} and B of type "
+                           f"{SCALAR_NAMES[B.dtype]} instead")
 
 
 def check_shapes(name: str, A: Any, B: Any, left: bool) -> None:
@@ -213,18 +214,23 @@ def _lu_solve(ops: Any, LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool)
     check_floating("torch.linalg.lu_solve", LU.dtype)
     if pivots.dtype is not int32:
         raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
+    check_matrix("linalg.lu_solve", Seen(B), "B")
+    check_square("torch.linalg.lu_solve", Seen(LU))
     check_shapes("linalg.lu_solve", LU, B, left)
-    _same_dtype("linalg.lu_solve", LU, B)
+    _same_dtype("linalg.lu_solve", LU, B, "LU")
     if LU.shape[-1] != pivots.shape[-1]:
         raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the "
                            "dimension of the matrix")
+    if LU.shape[:-1] != pivots.shape:
+        raise RuntimeError("linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the "
+                           f"same, but got pivots with shape {list(pivots.shape)} instead")
     if not left:  # X A = B: A^H X^H = B^H
         return h(ops, _lu_solve(ops, LU, pivots, h(ops, B), True, not adjoint))
     return ops.linalg_lu_solve_parts(LU, pivots, B, adjoint)
 
 
 def _lu_solve_parts(ops: Any, LU: Any, pivots: Any, B: Any, adjoint: bool) -> Any:
-    order = ops.lu_permutation(pivots, LU.shape[-1], LU.dtype)
+    order = ops.lu_permutation(pivots, LU.shape[-1], LU.dtype, True)
     if adjoint:  # A^H = U^H L^H P^T
         half = ops.triangular_parts(h(ops, LU), B, False, False)
         half = ops.triangular_parts(h(ops, LU), half, True, True)
@@ -248,7 +254,7 @@ def _lu_solve_back(ops: Any, grad: Any, LU: Any, pivots: Any, result: Any, adjoi
         z = ops.matmul(upper, result)
         half = ops.triangular_parts(h(ops, LU), grad, False, False)  # of Z
         rest = ops.triangular_parts(h(ops, LU), half, True, True)  # of P^T B
-        made = ops.matmul(order, rest)
+        made = t(ops, ops.matmul(t(ops, rest), t(ops, order)))  # columns first, as PyTorch's
         low, high = ops.matmul(rest, h(ops, z)), ops.matmul(half, h(ops, result))
     both = ops.neg(ops.add(ops.tril(low, -1), ops.triu(high)))
     return (ops.sum_to_size(both, tuple(LU_spec.shape)) if needs[0] else None,

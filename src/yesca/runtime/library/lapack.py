@@ -19,9 +19,27 @@ from ...base.errors import LinAlgError
 _PANEL = 32  # columns that are factored or solved one by one before a product does the rest
 
 
-def _diverged(name: str) -> LinAlgError:
-    return LinAlgError(f"{name}: The algorithm failed to converge because the input matrix "
-                       "contained non-finite values.")
+def _refuse_nan(name: str, a: Any) -> None:
+    """Refuse matrices with nan. (Infinities alone make nan of all results.)"""
+    bad = np.isnan(a).any(axis=(-2, -1))
+    if bad.any():
+        place = f"(Batch element {int(bad.reshape(-1).argmax())}): " if bad.ndim else ""
+        raise LinAlgError(f"{name}: {place}The algorithm failed to converge because the input "
+                          "matrix contained non-finite values.")
+
+
+def _finite(a: Any) -> tuple[Any, Any]:
+    """The matrices, with zeros for those that are not finite, and a function that makes nan of
+    these ones' results."""
+    bad = ~np.isfinite(a).all(axis=(-2, -1))
+    if not bad.any():
+        return a, lambda *outs: None
+
+    def spoil(*outs: Any) -> None:
+        for out in outs:
+            out[bad] = np.nan
+
+    return np.where(bad[..., None, None], 0, a), spoil
 
 
 # ---- orthogonal factors ------------------------------------------------------------------------
@@ -41,28 +59,32 @@ def geqrf(a: Any, packed: Any, tau: Any) -> None:
 
 def svd(a: Any, u: Any, s: Any, vh: Any, *, full_matrices: bool) -> None:
     """a = u diag(s) vh."""
-    if not np.isfinite(a).all():
-        raise _diverged("linalg.svd")
+    _refuse_nan("linalg.svd", a)
+    a, spoil = _finite(a)
     u[...], s[...], vh[...] = np.linalg.svd(a, full_matrices)
+    spoil(u, s, vh)
 
 
 def svdvals(a: Any, s: Any) -> None:
     """The singular values, largest first."""
-    if not np.isfinite(a).all():
-        raise _diverged("linalg.svd")
+    _refuse_nan("linalg.svd", a)
+    a, spoil = _finite(a)
     s[...] = np.linalg.svd(a, compute_uv=False)
+    spoil(s)
 
 
 def eigh(a: Any, values: Any, vectors: Any, *, uplo: str) -> None:
     """The eigenvalues of a symmetric matrix in rising order, and their vectors."""
-    if not np.isfinite(a).all():
-        raise _diverged("linalg.eigh")
+    a, spoil = _finite(a)
     values[...], vectors[...] = np.linalg.eigh(a, uplo)
+    spoil(values, vectors)
 
 
 def eigvalsh(a: Any, values: Any, *, uplo: str) -> None:
     """The eigenvalues of a symmetric matrix in rising order."""
-    values[...] = np.linalg.eigvalsh(a, uplo) if np.isfinite(a).all() else np.nan
+    a, spoil = _finite(a)
+    values[...] = np.linalg.eigvalsh(a, uplo)
+    spoil(values)
 
 
 def eig(a: Any, values: Any, *vectors: Any) -> None:
@@ -81,8 +103,10 @@ def cholesky(a: Any, factor: Any, info: Any, *, upper: bool) -> None:
     """a = l l^T, or u^T u; info: the order of the first leading minor that is not positive."""
     info[...] = 0
     try:
-        made = np.linalg.cholesky(a, upper=upper)
+        made = np.linalg.cholesky(a, upper=upper) if np.isfinite(a).all() else None
     except np.linalg.LinAlgError:
+        made = None
+    if made is None:
         made = np.empty_like(factor)
         for place in np.ndindex(a.shape[:-2]):
             info[place] = _first_bad_minor(a[place], upper)
@@ -94,6 +118,8 @@ def cholesky(a: Any, factor: Any, info: Any, *, upper: bool) -> None:
 
 def _first_bad_minor(a: Any, upper: bool) -> int:
     """By bisection: a minor after a bad one is bad as well. 0 if there is none."""
+    if not np.isfinite(a).all():
+        return _first_unknown_minor(a.conj().T if upper else a)
     good, bad = 0, a.shape[-1] + 1
     while bad - good > 1:
         middle = (good + bad) // 2
@@ -103,6 +129,20 @@ def _first_bad_minor(a: Any, upper: bool) -> int:
         except np.linalg.LinAlgError:
             bad = middle
     return bad if bad <= a.shape[-1] else 0
+
+
+def _first_unknown_minor(a: Any) -> int:
+    """The same where LAPACK's comparisons meet infinities and nan."""
+    factor = np.tril(a)
+    with np.errstate(all="ignore"):
+        for k in range(len(a)):
+            pivot = (factor[k, k] - np.vdot(factor[k, :k], factor[k, :k])).real
+            if not pivot > 0:
+                return k + 1
+            factor[k, k] = np.sqrt(pivot)
+            rest = factor[k + 1:, :k] @ factor[k, :k].conj()
+            factor[k + 1:, k] = (factor[k + 1:, k] - rest) / factor[k, k]
+    return 0
 
 
 def _partial_cholesky(a: Any, done: int, upper: bool) -> Any:
@@ -161,7 +201,7 @@ def _first_zero(diagonal: Any) -> Any:
 
 def permutation(pivots: Any, size: int) -> Any:
     """The order of rows that the exchanges make: row i of l u is row order[i] of the matrix."""
-    flat = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
+    flat = pivots.reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])[:, :size]
     order = np.tile(np.arange(size), (len(flat), 1))
     batch = np.arange(len(flat))
     for k in range(flat.shape[-1]):
@@ -172,9 +212,21 @@ def permutation(pivots: Any, size: int) -> Any:
     return order.reshape(*pivots.shape[:-1], size)
 
 
-def lu_permutation(pivots: Any, p: Any) -> None:
+def _check_pivots(pivots: Any, size: int, solving: bool) -> None:
+    low, high = bool((pivots < 1).any()), bool((pivots > size).any())
+    if not solving and (low or high):
+        raise RuntimeError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive."
+                           "Did you properly pass the result of lu_factor?")
+    if low or high:
+        most = "greater or equal to 1" if low else "smaller or equal to LU.size(-2)"
+        raise RuntimeError(f"Pivots given to lu_solve must all be {most}. Did you properly pass "
+                           "the result of lu_factor?")
+
+
+def lu_permutation(pivots: Any, p: Any, *, solving: bool) -> None:
     """The matrix p of a = p l u."""
     size = p.shape[-1]
+    _check_pivots(pivots, size, solving)
     order = permutation(pivots, size)
     p[...] = 0
     np.put_along_axis(np.swapaxes(p, -1, -2), order[..., None], 1, -1)
@@ -262,6 +314,9 @@ def pinv(a: Any, atol: Any, rtol: Any, made: Any, *, hermitian: bool) -> None:
     if not a.size:
         made[...] = 0
         return
+    if not hermitian:
+        _refuse_nan("linalg.svd", a)
+    a, spoil = _finite(a)
     if hermitian:
         values, vectors = np.linalg.eigh(a)
         left, right = vectors, np.swapaxes(vectors, -1, -2).conj()
@@ -272,6 +327,7 @@ def pinv(a: Any, atol: Any, rtol: Any, made: Any, *, hermitian: bool) -> None:
     least = np.maximum(atol, rtol * size.max(-1))[..., None]
     turned = np.where(size > least, 1 / np.where(size > least, values, 1), 0)
     made[...] = (left * turned[..., None, :]) @ right
+    spoil(made)
 
 
 # ---- determinants ------------------------------------------------------------------------------
