@@ -1,6 +1,8 @@
 """Modules that programs ask something: compiler, distributed, jit, dlpack, typed storages."""
 
 import gc
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -103,6 +105,30 @@ def test_capsules_are_taken_once():
     assert len(_dlpack._exported) == before
     with pytest.raises(BufferError, match="require gradient"):
         torch.from_dlpack(torch.ones(1, requires_grad=True))
+    capsule = torch.utils.dlpack.to_dlpack(torch.ones(1, requires_grad=True))
+    assert not torch.from_dlpack(capsule).requires_grad
+    with pytest.raises(TypeError, match="must be Tensor, not int"):
+        torch.utils.dlpack.to_dlpack(3)
+
+
+def test_arrays_that_may_not_be_written_come_by_dlpack():
+    array = np.arange(3.0)
+    array.flags.writeable = False
+    held = sys.getrefcount(array)
+    made = torch.from_dlpack(array)
+    assert made.tolist() == [0.0, 1.0, 2.0] and sys.getrefcount(array) > held
+    del made
+    gc.collect()
+    assert sys.getrefcount(array) == held
+
+
+@pytest.mark.parametrize("call", ["from_dlpack(np.ones(2))", "asarray(np.ones(2))",
+                                  "UntypedStorage(16)"])
+def test_first_calls(call):
+    """The first thing that a process asks of the package."""
+    program = f"import numpy as np; import yesca; print(len(yesca.{call}))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() in ("2", "16"), done.stderr
 
 
 def test_typed_storages():

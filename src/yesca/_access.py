@@ -173,8 +173,17 @@ def as_array(tensor: Any, dtype: Any, copy: bool | None) -> Any:
     """NumPy's protocol."""
     made = to_numpy(tensor, False)
     if dtype is not None and made.dtype != dtype:
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
         return made.astype(dtype)
     return made.copy() if copy else made
+
+
+def of_array(array: Any) -> Any:
+    """A result of NumPy's as a tensor; its truth values are numbers, as PyTorch has it."""
+    if getattr(array, "dtype", None) == "bool":
+        array = array.astype("uint8")
+    return from_data.from_numpy(array)
 
 
 def as_subclass(tensor: Any, cls: type) -> Any:

@@ -1,7 +1,9 @@
 """DLPack: tensors to and from other libraries by a capsule, without a copy.
 
-The structures are those of dlpack.h, version 0: a capsule called "dltensor" holds the address of a
-`DLManagedTensor`; who takes it renames it to "used_dltensor" and calls the deleter in the end.
+The structures are those of dlpack.h: a capsule called "dltensor" holds the address of a
+`DLManagedTensor` (of version 0, which is given), one called "dltensor_versioned" that of a
+`DLManagedTensorVersioned`, which is taken as well: arrays that may not be written come so. Who
+takes one renames it to "used_..." and calls the deleter in the end.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import ctypes
 import weakref
 from typing import Any
 
+from . import _tensor  # noqa: F401 - tensors can be made from here on
+from .base.errors import argument_error
 from .core.devices import CPU
 from .core.dtypes import BOOL, BY_NAME, COMPLEX, FLOATING, DType, bfloat16
 from .core.spec import contiguous_strides, spec
@@ -36,9 +40,23 @@ class _Managed(ctypes.Structure):
 _DELETER = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
 _Managed._fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _DELETER)]
 
+
+class _Versioned(ctypes.Structure):
+    """DLManagedTensorVersioned."""
+
+
+_VERSIONED_DELETER = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Versioned))
+_Versioned._fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32),
+                       ("context", ctypes.c_void_p), ("deleter", _VERSIONED_DELETER),
+                       ("flags", ctypes.c_uint64), ("tensor", _Tensor)]
+
 _CODES = {FLOATING: 2, COMPLEX: 5, BOOL: 6}  # 0 signed, 1 unsigned integers, 4 bfloat16
 _PREFIXES = {0: "int", 1: "uint", 2: "float", 5: "complex"}
-_CAPSULE, _USED = b"dltensor", b"used_dltensor"
+_CAPSULE = b"dltensor"
+#: Names of capsules that can be taken: what they hold, and what they are called afterwards. Names
+#: of capsules have to live as long as these do.
+_TAKEN = {_CAPSULE: (_Managed, b"used_dltensor"),
+          b"dltensor_versioned": (_Versioned, b"used_dltensor_versioned")}
 _INVALID = ("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed "
             "only once, so you might have already constructed a tensor from it once.")
 
@@ -83,9 +101,11 @@ def _code(dtype: DType) -> int:
 def to_dlpack(tensor: Any) -> Any:
     """A capsule that gives another library this tensor's memory. It can be taken once.
 
-    Raises BufferError for tensors that require gradients, conjugated and negated ones.
+    Raises BufferError for conjugated and negated tensors.
     """
-    _check_exportable(tensor)
+    if not isinstance(tensor, TensorBase):
+        raise argument_error("_to_dlpack", "data", 1, "Tensor", tensor)
+    _check_exportable(tensor.detach())  # type: ignore[attr-defined]
     own = tensor._spec
     sizes = (ctypes.c_int64 * max(own.ndim, 1))(*own.shape)
     steps = (ctypes.c_int64 * max(own.ndim, 1))(*own.strides)
@@ -149,16 +169,25 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         place = ext_tensor.__dlpack_device__()
         if int(place[0]) not in (1, 3):
             raise BufferError(f"cannot import memory of DLPack device {tuple(map(int, place))}")
-        capsule = ext_tensor.__dlpack__()
-    if not _is_valid(capsule, _CAPSULE):
+        capsule = _asked(ext_tensor)
+    name = next((n for n in _TAKEN if _is_valid(capsule, n)), None)
+    if name is None:
         raise RuntimeError(_INVALID)
-    made = _over(capsule)
+    made = _over(capsule, name)
     return OPERATORS.clone(made) if copy else made
 
 
-def _over(capsule: Any) -> Any:
-    address = _pointer_of(capsule, _CAPSULE)
-    managed = _Managed.from_address(address)
+def _asked(array: Any) -> Any:
+    """The capsule of another library's array."""
+    try:
+        return array.__dlpack__(max_version=(1, 0))
+    except TypeError:  # it has never heard of versions
+        return array.__dlpack__()
+
+
+def _over(capsule: Any, name: bytes) -> Any:
+    structure, used = _TAKEN[name]
+    managed = structure.from_address(_pointer_of(capsule, name))
     given = managed.tensor
     dtype = _dtype(given.code, given.bits, given.lanes)
     shape = tuple(given.shape[k] for k in range(given.ndim))
@@ -169,7 +198,7 @@ def _over(capsule: Any) -> Any:
     if any(s < 0 for s in strides):
         raise BufferError("cannot import negative strides; copy the array first")
     made = spec(dtype, shape, strides)
-    _rename(capsule, _USED)
+    _rename(capsule, used)
     start = (given.data or 0) + given.byte_offset
     storage = UntypedStorage._wrap(start, made.nbytes, None, EXPORTED | FOREIGN)
     if managed.deleter:

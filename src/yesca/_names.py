@@ -23,7 +23,7 @@ HOMES: dict[str, str] = {
     "core.numeric_limits": "finfo iinfo",
     "core.devices": "device=Device set_default_device get_default_device=default_device",
     "core.spec": "Size",
-    "core.storage": "UntypedStorage",
+    "storage": "UntypedStorage",
     "core.layouts": (
         "layout=Layout strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged "
         "memory_format=MemoryFormat contiguous_format channels_last channels_last_3d "
@@ -67,6 +67,7 @@ HOMES: dict[str, str] = {
                   "set_warn_always OutOfMemoryError AcceleratorError",
     "streams": "Stream Event",
     "_dlpack": "from_dlpack to_dlpack",
+    "_asarray": "asarray",
     "nn.functional": (
         "cosine_similarity pairwise_distance cosine_embedding_loss hinge_embedding_loss "
         "margin_ranking_loss triplet_margin_loss"

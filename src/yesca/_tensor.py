@@ -375,6 +375,10 @@ class Tensor(TensorBase, metaclass=TensorMeta):
 
     __array_priority__ = 1000
 
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """What a NumPy function computed of this tensor, as a tensor."""
+        return _access.of_array(array)
+
     def __dlpack__(self, **kwargs: Any) -> Any:
         from ._dlpack import exported
 

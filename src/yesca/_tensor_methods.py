@@ -9,6 +9,7 @@ from typing import Any
 
 from . import _legacy_methods, _restrided, _view_writes
 from .base.errors import too_big, type_name
+from .base.frames import warn
 from .core.devices import CPU, resolve
 from .core.dtypes import (
     BY_NAME, FLOATING, INTEGRAL, DType, as_dtype, default_for, get_default_dtype,
@@ -27,6 +28,12 @@ _NUMBERS = (TensorBase, int, float, complex)
 
 
 def _accepts(value: Any) -> bool:
+    """Whether a value may be an operand on the right; arrays take the operation over."""
+    return isinstance(value, _NUMBERS) or type(value).__module__ == "numpy" and getattr(
+        value, "__setitem__", None) is None
+
+
+def _accepts_arrays(value: Any) -> bool:
     return isinstance(value, _NUMBERS) or type(value).__module__ == "numpy"
 
 
@@ -36,12 +43,13 @@ def _plain(value: Any) -> Any:
     return number_of(value) if getattr(value, "ndim", 1) == 0 else from_data.as_tensor(value)
 
 
-def _binary(name: str, *rest: Any, swap: bool = False) -> Callable[[Any, Any], Any]:
+def _binary(name: str, *rest: Any, swap: bool = False, accepts: Any = _accepts_arrays
+            ) -> Callable[[Any, Any], Any]:
     """`a + b` from a record; `rest` are the remaining arguments."""
     found: list[Any] = []
 
     def method(self: Any, other: Any) -> Any:
-        if not _accepts(other):
+        if not accepts(other):
             return NotImplemented
         if not found:
             found.append(record(name))
@@ -72,7 +80,7 @@ def _inplace(name: str, *rest: Any) -> Callable[[Any, Any], Any]:
 
 def _reciprocal_times(self: Any, other: Any) -> Any:
     """`2 / x`, computed as PyTorch does: the reciprocal is rounded first."""
-    if not _accepts(other):
+    if not _accepts_arrays(other):
         return NotImplemented
     return OPERATORS.mul(OPERATORS.reciprocal(self), _plain(other))
 
@@ -100,7 +108,7 @@ def _power(self: Any, other: Any) -> Any:
 
 
 def _reversed_power(self: Any, other: Any) -> Any:
-    if not _accepts(other):
+    if not _accepts_arrays(other):
         return NotImplemented
     return OPERATORS.pow(_plain(other), self)
 
@@ -113,8 +121,8 @@ def _reversed_matmul(self: Any, other: Any) -> Any:
     return OPERATORS.matmul(other, self) if isinstance(other, TensorBase) else NotImplemented
 
 
-def _bitwise(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
-    return _binary(f"bitwise_{name}", swap=swap)
+def _bitwise(name: str, **options: Any) -> Callable[[Any, Any], Any]:
+    return _binary(f"bitwise_{name}", **options)
 
 
 def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -205,6 +213,8 @@ def _new_full(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None,
                 requires_grad: bool = False) -> Any:
+    if isinstance(data, TensorBase):
+        warn(from_data.COPIED)
     made = from_data.from_data(data, dtype or self._spec.dtype, device or self._spec.device, True)
     return creation.finished(made, requires_grad)
 
@@ -305,7 +315,7 @@ def _install_operators(cls: Any) -> None:
     for name, rest in (("add", (1,)), ("sub", (1,)), ("mul", ()), ("div", (None,)),
                        ("floor_divide", ()), ("remainder", ())):
         python = {"div": "truediv", "floor_divide": "floordiv", "remainder": "mod"}.get(name, name)
-        setattr(cls, f"__{python}__", _binary(name, *rest))
+        setattr(cls, f"__{python}__", _binary(name, *rest, accepts=_accepts))
         setattr(cls, f"__i{python}__", _inplace(name, *rest))
         if name in ("add", "mul"):
             setattr(cls, f"__r{python}__", _binary(name, *rest))
@@ -316,11 +326,11 @@ def _install_operators(cls: Any) -> None:
         else:
             setattr(cls, f"__r{python}__", _binary(name, *rest, swap=True))
     for name in ("and", "or", "xor"):
-        setattr(cls, f"__{name}__", _bitwise(name))
+        setattr(cls, f"__{name}__", _bitwise(name, accepts=_accepts))
         setattr(cls, f"__r{name}__", _bitwise(name))
         setattr(cls, f"__i{name}__", _inplace(f"bitwise_{name}"))
     for name, record_name in (("lshift", "left_shift"), ("rshift", "right_shift")):
-        setattr(cls, f"__{name}__", _bitwise(record_name))
+        setattr(cls, f"__{name}__", _bitwise(record_name, accepts=_accepts))
         setattr(cls, f"__r{name}__", _bitwise(record_name, swap=True))
         setattr(cls, f"__i{name}__", _inplace(f"bitwise_{record_name}"))
     cls.__rdiv__ = cls.__rtruediv__
@@ -329,7 +339,7 @@ def _install_operators(cls: Any) -> None:
     cls.__neg__, cls.__pos__, cls.__abs__ = _unary("neg"), _unary("positive"), _unary("abs")
     cls.__invert__ = _inverted
     cls.__pow__, cls.__rpow__ = _power, _reversed_power
-    cls.__ipow__ = lambda self, other: self.pow_(other)
+    cls.__ipow__ = lambda self, other: self.pow_(other) if _accepts(other) else NotImplemented
     cls.__matmul__, cls.__rmatmul__ = _matmul, _reversed_matmul
 
 

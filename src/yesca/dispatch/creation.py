@@ -102,6 +102,9 @@ def newborn(tensor: Any) -> Any:
 def finished(tensor: Any, requires_grad: bool) -> Any:
     """The tensor, requiring a gradient if asked to."""
     if requires_grad:
+        if requires_grad is not True:
+            raise TypeError("argument 'requires_grad' must be bool, not "
+                            f"{type_name(requires_grad)}")
         if not (tensor._spec.dtype.is_floating_point or tensor._spec.dtype.is_complex):
             raise RuntimeError(
                 "Only Tensors of floating point and complex dtype can require gradients")

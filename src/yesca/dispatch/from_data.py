@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from ..base.errors import type_name
+from ..base.frames import warn, warn_once
 from ..core import registry
 from ..core.devices import CPU, Device, resolve
 from ..core.dtypes import (
@@ -19,16 +21,16 @@ from .creation import finished, make
 from .encoding import write_values
 
 
+COPIED = ("To copy construct from a tensor, it is recommended to use "
+          "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
+          "rather than torch.tensor(sourceTensor).")
+
+
 def tensor(data: Any, *, dtype: DType | None = None, device: Any = None,
            requires_grad: bool = False, pin_memory: bool = False) -> Any:
     """A tensor with a copy of the data: numbers, nested sequences, arrays, tensors."""
     if isinstance(data, TensorBase):
-        from ..base.frames import warn
-
-        warn(
-            "To copy construct from a tensor, it is recommended to use "
-            "sourceTensor.detach().clone() or sourceTensor.detach().clone().requires_grad_(True), "
-            "rather than torch.tensor(sourceTensor).")
+        warn(COPIED)
     return finished(from_data(data, dtype, device, copy=True), requires_grad)
 
 
@@ -52,6 +54,9 @@ def from_data(data: Any, dtype: DType | None, device: Any, copy: bool) -> Any:
             type(v).__module__ == "numpy" and getattr(v, "ndim", 0) for v in data):
         import numpy as np
 
+        warn_once("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please "
+                  "consider converting the list to a single numpy.ndarray with numpy.array() "
+                  "before converting to a tensor.")
         return _from_array(np.array(data), None, place, copy)  # of the arrays' dtype
     place = place or resolve(None)
     shape = _shape_of(data)
@@ -181,7 +186,7 @@ def from_numpy(ndarray: Any) -> Any:
 
     bridges.know(np)
     if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+        raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
     kind = ndarray.dtype
     dtype = _KINDS.get(kind)
     if dtype is None:
@@ -205,11 +210,9 @@ def from_numpy(ndarray: Any) -> Any:
         raise ValueError("given numpy array strides not a multiple of the element byte size. "
                          "Copy the numpy array to reallocate the memory.")
     if not ndarray.flags.writeable:
-        from ..base.frames import warn
-
-        warn("The given NumPy array is not writable, and PyTorch does not support "
-             "non-writable tensors. Writing to the tensor is undefined; copy the array "
-             "first to be safe.", UserWarning)
+        warn_once("The given NumPy array is not writable, and PyTorch does not support "
+                  "non-writable tensors. Writing to the tensor is undefined; copy the array "
+                  "first to be safe.")
     size = dtype.itemsize
     strides = tuple([s // size for s in ndarray.strides])
     made = spec(dtype, ndarray.shape, strides)
@@ -227,9 +230,9 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0,
         raise ValueError("object does not implement Python buffer protocol.") from error
     dtype = as_dtype(dtype)
     size = dtype.itemsize
-    if view.nbytes == 0 or offset >= view.nbytes or offset < 0:
+    if view.nbytes == 0 or count == 0 or offset >= view.nbytes or offset < 0:
         raise ValueError(f"both buffer length ({view.nbytes}) and count ({count}) must not be 0"
-                         if view.nbytes == 0 else
+                         if view.nbytes == 0 or count == 0 else
                          f"offset ({offset} bytes) must be non-negative and no greater than "
                          f"buffer length ({view.nbytes} bytes) minus 1")
     left = view.nbytes - offset
@@ -243,14 +246,11 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0,
                          f"({offset} bytes) must not be greater than actual buffer length "
                          f"({view.nbytes} bytes)")
     if view.readonly:
-        from ..base.frames import warn
-
-        warn("The given buffer is not writable, and PyTorch does not support "
-             "non-writable tensors.", UserWarning)
+        warn_once("The given buffer is not writable, and PyTorch does not support "
+                  "non-writable tensors.")
     storage = UntypedStorage._from_buffer(view[offset:offset + count * size])
     made = registry.wrap(storage, spec(dtype, (count,)), 0)
     return finished(made, requires_grad)
 
 
 FUNCTIONS = {f.__name__: f for f in (tensor, as_tensor, from_numpy, frombuffer)}
-FUNCTIONS["asarray"] = as_tensor

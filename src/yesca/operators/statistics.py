@@ -300,7 +300,7 @@ def _unravel(ops: Any, indices: Any, shape: Any) -> tuple[Any, ...]:
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     steps = contiguous_strides(sizes)
-    step, size = (ops.asarray(v, dtype=int64, device=indices.device) for v in (steps, sizes))
+    step, size = (ops.as_tensor(v, dtype=int64, device=indices.device) for v in (steps, sizes))
     whole = ops.div(ops.unsqueeze(indices, -1), step, rounding_mode="floor")
     return tuple(ops.unbind(ops.remainder(whole, size), -1))
 
