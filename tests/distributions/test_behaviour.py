@@ -158,7 +158,7 @@ def test_classes_of_a_users_own():
     class Named(T.Normal):
         arg_constraints = {}
 
-    with pytest.raises(NotImplementedError, match="Subclass Shifted of LocationScale that defines"):
+    with pytest.raises(NotImplementedError, match="Subclass Shifted of Normal that defines"):
         Shifted(torch.zeros(2)).expand((3, 2))
     assert type(Named(0.0, 1.0).expand((2,))) is Named
 
@@ -171,6 +171,14 @@ def test_classes_of_a_users_own():
         bare.expand((2,))
     with pytest.warns(UserWarning, match="does not define `support`"):
         bare._validate_sample(torch.zeros(()))
+
+
+@pytest.mark.parametrize("text", cases.CASES)
+def test_the_constructor_after_a_public_one_is_that_of_its_base(text):
+    """Programs that derive from a class call it: `super(Normal, new).__init__(batch_shape)`."""
+    kind = type(made(text))
+    after = next(c for c in kind.__mro__[1:] if "__init__" in vars(c))
+    assert after.__name__ in T.__all__
 
 
 def test_an_instance_to_fill_in():

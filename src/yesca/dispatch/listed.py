@@ -27,8 +27,11 @@ def _given(tensors: tuple[Any, ...]) -> list[Any]:
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     """All tensors expanded to their common shape, as views; who has it already is not touched."""
     given = _given(tensors)
-    shape = _common_shape(*(tuple(t.shape) for t in given))
-    return tuple(t if tuple(t.shape) == tuple(shape) else ops.expand(t, shape) for t in given)
+    shapes = [t.shape for t in given]
+    if len(set(shapes)) < 2:
+        return tuple(given)
+    shape = _common_shape(*shapes)
+    return tuple(t if own == shape else ops.expand(t, shape) for t, own in zip(given, shapes))
 
 
 def broadcast_shapes(*shapes: Any) -> Any:

@@ -1,4 +1,8 @@
-"""What families of distributions share: location and scale, chances or logits, whole numbers."""
+"""What families of distributions share: location and scale, chances or logits, whole numbers.
+
+No class here has an `__init__` of its own: that of each public class is followed by the one of
+`Distribution`, as programs that derive from it expect.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,6 @@ from .. import functional as ops
 from .._tensor import Tensor
 from ..core.dtypes import DType
 from ..core.spec import Size
-from ..types import Number
 from . import constraints
 from .distribution import Distribution
 from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
@@ -26,12 +29,7 @@ class LocationScale(Distribution):
     arg_constraints: Any = {"loc": constraints.real, "scale": constraints.positive}
     support: Any = constraints.real
     has_rsample = True
-    _parameters = ("loc", "scale")
     _standard_entropy: float
-
-    def __init__(self, loc: Tensor | Number, scale: Tensor | Number,
-                 validate_args: bool | None = None) -> None:
-        self._take(validate_args, loc=loc, scale=scale)
 
     mean = property(lambda self: self.loc)
     mode = property(lambda self: self.loc)
@@ -78,12 +76,12 @@ class Chances(Distribution):
 
     _binary = True
 
-    def _choose(self, probs: Any, logits: Any) -> tuple[str, Any]:
+    @staticmethod
+    def _choose(probs: Any, logits: Any) -> tuple[str, Any]:
         """The name and the value of what was given."""
         if (probs is None) == (logits is None):
             raise ValueError(BOTH_OR_NEITHER)
-        self._given = "logits" if probs is None else "probs"
-        return self._given, logits if probs is None else probs
+        return ("logits", logits) if probs is None else ("probs", probs)
 
     def _take_chances(self, validate_args: bool | None, probs: Any, logits: Any,
                       **more: Any) -> None:
@@ -103,7 +101,8 @@ class Chances(Distribution):
 
     @property
     def _param(self) -> Tensor:
-        return self.__dict__[self._given]
+        """One of both that is there; shape, dtype and device are those of the other, too."""
+        return self.probs if "probs" in self.__dict__ else self.logits
 
     @property
     def param_shape(self) -> Size:
@@ -118,19 +117,10 @@ class BinaryChances(Chances):
     """Chances of single events: of the batch's shape."""
 
     arg_constraints: Any = {"probs": constraints.unit_interval, "logits": constraints.real}
-    _parameters: tuple[str, ...] = ("probs", "logits")
-    _kept: tuple[str, ...] = ("_given",)
-
-    def __init__(self, probs: Tensor | Number | None = None,
-                 logits: Tensor | Number | None = None,
-                 validate_args: bool | None = None) -> None:
-        self._take_chances(validate_args, probs, logits)
 
 
 class Counts(BinaryChances):
     """Chances of single events beside a number of trials, in the same dtype."""
-
-    _parameters = ("total_count", "probs", "logits")
 
     def _take_counts(self, validate_args: bool | None, total_count: Any, probs: Any,
                      logits: Any) -> None:
@@ -143,7 +133,6 @@ class OverCategorical(Distribution):
     """Distributions of vectors whose chances are those of a categorical one inside."""
 
     arg_constraints: Any = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    _parameters: tuple[str, ...] = ()
     _inner = ("_categorical",)
     _categorical: Any
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from .. import functional as ops
 from .._tensor import Tensor
-from ..types import Number
 from . import constraints
 from .distribution import Distribution
 from .transformed_distribution import TransformedDistribution
@@ -15,17 +14,14 @@ from .transforms import AbsTransform
 
 
 class Folded(TransformedDistribution):
-    """|x| for draws x of a distribution of location 0, whose class a class names."""
+    """|x| for draws x of a distribution of location 0."""
 
     arg_constraints: Any = {"scale": constraints.positive}
     support: Any = constraints.nonnegative
     has_rsample = True
-    _parameters: tuple[str, ...] = ()
-    _of: type[Distribution]
 
-    def __init__(self, scale: Tensor | Number, validate_args: bool | None = None) -> None:
-        base = self._of(0, scale, validate_args=False)
-        super().__init__(base, AbsTransform(), validate_args=validate_args)
+    def _fold(self, base: Distribution, validate_args: bool | None) -> None:
+        TransformedDistribution.__init__(self, base, AbsTransform(), validate_args=validate_args)
 
     scale = property(lambda self: self.base_dist.scale)
     mode = property(lambda self: ops.zeros_like(self.scale))

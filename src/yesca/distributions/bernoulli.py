@@ -10,6 +10,7 @@ from .._tensor import Tensor
 from ..autograd.modes import no_grad
 from ..base import absent
 from ..core.spec import Size
+from ..types import Number
 from . import constraints
 from ._families import BinaryChances, counted
 from .exp_family import ExponentialFamily
@@ -30,6 +31,12 @@ class Bernoulli(BinaryChances, ExponentialFamily):
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0
+    _parameters = ("probs", "logits")
+
+    def __init__(self, probs: Tensor | Number | None = None,
+                 logits: Tensor | Number | None = None,
+                 validate_args: bool | None = None) -> None:
+        self._take_chances(validate_args, probs, logits)
 
     mean = property(lambda self: self.probs)
     variance = property(lambda self: self.probs * (1 - self.probs))

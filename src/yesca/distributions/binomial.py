@@ -31,7 +31,7 @@ class Binomial(Counts):
         "total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval,
         "logits": constraints.real}
     has_enumerate_support = True
-    _parameters = Counts._parameters
+    _parameters = ("total_count", "probs", "logits")
 
     def __init__(self, total_count: Tensor | int = 1, probs: Tensor | Number | None = None,
                  logits: Tensor | Number | None = None,

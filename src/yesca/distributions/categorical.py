@@ -35,7 +35,7 @@ class Categorical(Chances):
     has_enumerate_support = True
     _binary = False
     _parameters = ("probs", "logits")
-    _kept = ("_given", "_num_events")
+    _kept = ("_num_events",)
 
     def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None,
                  validate_args: bool | None = None) -> None:

@@ -8,6 +8,7 @@ from .. import functional as ops
 from .._tensor import Tensor
 from ..base import absent
 from ..core.spec import Size
+from ..types import Number
 from ._families import LocationScale
 
 __all__ = ["Cauchy"]
@@ -22,6 +23,11 @@ class Cauchy(LocationScale):
     """
 
     _standard_entropy = math.log(4 * math.pi)
+    _parameters = ("loc", "scale")
+
+    def __init__(self, loc: Tensor | Number, scale: Tensor | Number,
+                 validate_args: bool | None = None) -> None:
+        self._take(validate_args, loc=loc, scale=scale)
 
     mean = property(lambda self: self._full(math.nan))
     variance = property(lambda self: self._full(math.inf))

@@ -32,8 +32,8 @@ class ContinuousBernoulli(BinaryChances, ExponentialFamily):
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0
-    _parameters = BinaryChances._parameters
-    _kept = ("_given", "_lims")
+    _parameters = ("probs", "logits")
+    _kept = ("_lims",)
 
     def __init__(self, probs: Tensor | Number | None = None,
                  logits: Tensor | Number | None = None,

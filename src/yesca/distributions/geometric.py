@@ -28,12 +28,12 @@ class Geometric(BinaryChances):
     """
 
     support = constraints.nonnegative_integer
-    _parameters = BinaryChances._parameters
+    _parameters = ("probs", "logits")
 
     def __init__(self, probs: Tensor | Number | None = None,
                  logits: Tensor | Number | None = None,
                  validate_args: bool | None = None) -> None:
-        super().__init__(probs, logits, validate_args)
+        self._take_chances(validate_args, probs, logits)
         if self._validate_args and probs is not None and not (self.probs > 0).all():
             wrong = self.probs.detach()[self.probs <= 0]
             raise ValueError(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 
 from .. import functional as ops
+from .._tensor import Tensor
 from ..base import absent
+from ..types import Number
 from ._folded import Folded
 from .cauchy import Cauchy
 
@@ -19,7 +21,10 @@ class HalfCauchy(Folded):
     tensor(2.4142)
     """
 
-    _of = Cauchy
+    _parameters: tuple[str, ...] = ()
+
+    def __init__(self, scale: Tensor | Number, validate_args: bool | None = None) -> None:
+        self._fold(Cauchy(0, scale, validate_args=False), validate_args)
 
     mean = property(lambda self: ops.full_like(self.scale, math.inf))
     variance = property(lambda self: self.base_dist.variance)

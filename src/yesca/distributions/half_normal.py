@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
+from .._tensor import Tensor
 from ..base import absent
+from ..types import Number
 from ._folded import Folded
 from .normal import Normal
 
@@ -18,7 +20,10 @@ class HalfNormal(Folded):
     tensor(0.7979)
     """
 
-    _of = Normal
+    _parameters: tuple[str, ...] = ()
+
+    def __init__(self, scale: Tensor | Number, validate_args: bool | None = None) -> None:
+        self._fold(Normal(0, scale, validate_args=False), validate_args)
 
     mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
     variance = property(lambda self: self.scale.pow(2) * (1 - 2 / math.pi))

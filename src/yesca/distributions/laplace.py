@@ -9,6 +9,7 @@ from .._tensor import Tensor
 from ..base import absent
 from ..core.numeric_limits import finfo
 from ..core.spec import Size
+from ..types import Number
 from ._families import LocationScale
 
 __all__ = ["Laplace"]
@@ -22,6 +23,11 @@ class Laplace(LocationScale):
     """
 
     _standard_entropy = 1 + math.log(2)
+    _parameters = ("loc", "scale")
+
+    def __init__(self, loc: Tensor | Number, scale: Tensor | Number,
+                 validate_args: bool | None = None) -> None:
+        self._take(validate_args, loc=loc, scale=scale)
 
     stddev = property(lambda self: math.sqrt(2) * self.scale)
     variance = property(lambda self: 2 * self.scale.pow(2))

@@ -33,7 +33,7 @@ class NegativeBinomial(Counts):
         "total_count": constraints.greater_than_eq(0),
         "probs": constraints.half_open_interval(0.0, 1.0), "logits": constraints.real}
     support = constraints.nonnegative_integer
-    _parameters = Counts._parameters
+    _parameters = ("total_count", "probs", "logits")
 
     def __init__(self, total_count: Tensor | Number, probs: Tensor | Number | None = None,
                  logits: Tensor | Number | None = None,

@@ -10,6 +10,7 @@ from .._tensor import Tensor
 from ..autograd.modes import no_grad
 from ..base import absent
 from ..core.spec import Size
+from ..types import Number
 from ._families import LocationScale
 from .exp_family import ExponentialFamily
 from .utils import _standard_normal
@@ -28,6 +29,11 @@ class Normal(LocationScale, ExponentialFamily):
 
     _mean_carrier_measure = 0
     _standard_entropy = 0.5 + _HALF_LOG_TURN
+    _parameters = ("loc", "scale")
+
+    def __init__(self, loc: Tensor | Number, scale: Tensor | Number,
+                 validate_args: bool | None = None) -> None:
+        self._take(validate_args, loc=loc, scale=scale)
 
     stddev = property(lambda self: self.scale)
     variance = property(lambda self: self.scale.pow(2))

@@ -29,14 +29,14 @@ class LogitRelaxedBernoulli(BinaryChances):
     """
 
     support = constraints.real
-    _parameters = BinaryChances._parameters
-    _kept = ("_given", "temperature")
+    _parameters = ("probs", "logits")
+    _kept = ("temperature",)
 
     def __init__(self, temperature: Tensor, probs: Tensor | Number | None = None,
                  logits: Tensor | Number | None = None,
                  validate_args: bool | None = None) -> None:
         self.temperature = temperature
-        super().__init__(probs, logits, validate_args)
+        self._take_chances(validate_args, probs, logits)
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)

@@ -40,16 +40,20 @@ def broadcast_all(*values: Tensor | Number) -> tuple[Tensor, ...]:
     >>> torch.distributions.utils.broadcast_all(torch.zeros(2), 1)
     (tensor([0., 0.]), tensor([1., 1.]))
     """
-    if not all(is_tensor_like(v) or isinstance(v, _Number) for v in values):
+    first = next((v for v in values if isinstance(v, Tensor)), None)
+    own = {"dtype": get_default_dtype()} if first is None else {
+        "dtype": first.dtype, "device": first.device}
+    return ops.broadcast_tensors(*[
+        v if isinstance(v, Tensor) else _as_parameter(v, own) for v in values])
+
+
+def _as_parameter(value: Any, options: dict[str, Any]) -> Any:
+    if isinstance(value, _Number):
+        return ops.tensor(value, **options)
+    if not is_tensor_like(value):
         raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects "
                          "implementing __torch_function__.")
-    options: dict[str, Any] = {"dtype": get_default_dtype()}
-    for value in values:
-        if isinstance(value, Tensor):
-            options = {"dtype": value.dtype, "device": value.device}
-            break
-    return tuple(ops.broadcast_tensors(*(
-        v if is_tensor_like(v) else ops.tensor(v, **options) for v in values)))
+    return value
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
@@ -139,7 +143,7 @@ def _elements_below(n: int, diag: int) -> int:
 
 
 def _standard_normal(shape: Iterable[int], dtype: DType, device: Any) -> Tensor:
-    return ops.empty(tuple(shape), dtype=dtype, device=device).normal_()
+    return ops.randn(tuple(shape), dtype=dtype, device=device)
 
 
 def _uniform(shape: Iterable[int], like: Tensor) -> Tensor:
