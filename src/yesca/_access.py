@@ -23,6 +23,7 @@ from .dispatch import bridges, creation, from_data
 from .dispatch.call import OPERATORS
 from .dispatch.shortcuts import note_read
 from .dispatch.state import HOOKED_LEAVES, STATE
+from .operators.filling import c_name
 
 
 def construct(cls: type, args: tuple[Any, ...], device: Any) -> Any:
@@ -259,15 +260,15 @@ def check_grad(tensor: Any, value: Any) -> None:
     mine, other = tensor._spec, value._spec
     if value is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
-    if mine.dtype is not other.dtype:
-        names = str(other.dtype).removeprefix("torch."), SCALAR_NAMES[mine.dtype]
-        shown = {"float64": "double", "float32": "float", "float16": "half"}.get(names[0], names[0])
+    dtype = grad_dtype(tensor)
+    if dtype not in (None, other.dtype):
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{shown}' to a tensor with grad_dtype "
-            f"'{names[1]}'. The gradient must match the tensor's grad_dtype (defaults to the "
-            "tensor's dtype). You can set the tensor's grad_dtype attribute with a specific "
-            "dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes "
-            "of a tensor and its gradient may break downstream systems that assume they match.")
+            f"attempting to assign a gradient with dtype '{c_name(other.dtype)}' to a tensor with "
+            f"grad_dtype '{SCALAR_NAMES[dtype]}'. The gradient must match the tensor's grad_dtype "
+            "(defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with "
+            "a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging "
+            "the dtypes of a tensor and its gradient may break downstream systems that assume "
+            "they match.")
     if mine.device is not other.device:
         raise RuntimeError(
             f"attempting to assign a gradient with device type '{other.device.type}' to a tensor "
@@ -278,6 +279,29 @@ def check_grad(tensor: Any, value: Any) -> None:
             f"attempting to assign a gradient of size '{list(other.shape)}' to a tensor of size "
             f"'{list(mine.shape)}'. Please ensure that the gradient and the tensor are the same "
             "size")
+
+
+def grad_dtype(tensor: Any) -> DType | None:
+    """The dtype of a leaf's gradient; None for any."""
+    extra = tensor._extra
+    if extra is None or extra.takes is None:
+        return tensor._spec.dtype  # type: ignore[no-any-return]
+    return extra.takes[0]  # type: ignore[no-any-return]
+
+
+def set_grad_dtype(tensor: Any, value: Any) -> None:
+    """`x.grad_dtype = value`: gradients of the leaf are cast to it."""
+    if value is not None and not isinstance(value, DType):
+        raise RuntimeError("grad_dtype must be a torch.dtype or None, but got "
+                           f"{type(value).__name__}")
+    held = tensor._grad
+    if held is not None and value not in (None, held._spec.dtype):
+        raise RuntimeError(
+            f"Cannot set grad_dtype to '{SCALAR_NAMES[value]}' because there is already a gradient "
+            f"with dtype '{c_name(held._spec.dtype)}'. Please clear the gradient (.grad = None) "
+            "before changing grad_dtype, or ensure the new grad_dtype matches the existing "
+            "gradient's dtype.")
+    tensor._more().takes = (value,)
 
 
 def set_data(tensor: Any, value: Any) -> None:

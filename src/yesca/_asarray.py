@@ -8,8 +8,11 @@ from typing import Any
 from ._dlpack import from_dlpack
 from .base.errors import argument_error
 from .base.frames import warn_once
+from .core import registry
 from .core.devices import resolve
-from .core.dtypes import SCALAR_NAMES, DType, as_dtype, get_default_dtype
+from .core.dtypes import SCALAR_NAMES, DType, as_dtype, get_default_dtype, int64
+from .core.spec import spec
+from .core.storage import UntypedStorage
 from .core.tensor_base import TensorBase
 from .dispatch import protocol
 from .dispatch.creation import finished
@@ -62,6 +65,9 @@ def _shared(obj: Any, dtype: DType | None, copy: bool | None) -> Any:
         return None
     if type(obj).__module__ == "numpy":
         return from_numpy(obj)
+    if isinstance(obj, UntypedStorage):
+        kind = dtype or int64
+        return registry.wrap(obj, spec(kind, (len(obj) // kind.itemsize,), None, obj.device), 0)
     if getattr(type(obj), "__dlpack__", None) is not None:
         return from_dlpack(obj)
     try:

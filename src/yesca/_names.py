@@ -72,14 +72,18 @@ HOMES: dict[str, str] = {
         "cosine_similarity pairwise_distance cosine_embedding_loss hinge_embedding_loss "
         "margin_ranking_loss triplet_margin_loss"
     ),
+    "nn._functional.sparse": "embedding_renorm_",
+    "nn._functional.recurrent": (
+        "lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell"
+    ),
     "typed_tensors": (
         "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor "
         "IntTensor LongTensor BoolTensor set_default_tensor_type"
     ),
     "typed_storages": (
-        "TypedStorage FloatStorage DoubleStorage HalfStorage BFloat16Storage ByteStorage "
-        "CharStorage ShortStorage IntStorage LongStorage BoolStorage ComplexFloatStorage "
-        "ComplexDoubleStorage"
+        "TypedStorage FloatStorage DoubleStorage HalfStorage BFloat16Storage "
+        "ByteStorage CharStorage ShortStorage IntStorage LongStorage BoolStorage "
+        "ComplexFloatStorage ComplexDoubleStorage"
     ),
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from . import _legacy_methods, _restrided, _view_writes
+from . import _legacy_methods, _rare_methods, _restrided, _view_writes
 from .base.errors import too_big, type_name
 from .base.frames import warn
 from .core.devices import CPU, resolve
@@ -372,6 +372,7 @@ def install(cls: Any) -> None:
     cls.__hash__ = lambda self: id(self)
     _view_writes.install(cls)
     _legacy_methods.install(cls)
+    _rare_methods.install(cls)
     for name, made in vars(cls).items():
         if isinstance(made, FunctionType) and made.__module__ == __name__ \
                 and not made.__name__.startswith("__"):  # shown under the name it is found by

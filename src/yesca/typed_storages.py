@@ -41,6 +41,11 @@ class TypedStorage:
             raise RuntimeError("TypedStorage takes a size or data. Too many positional arguments")
         self._untyped_storage = _bytes_for(args[0] if args else 0, self.dtype, device)
 
+    @property
+    def filename(self) -> str | None:
+        """The file that this storage shares its bytes with."""
+        return self._untyped_storage.filename
+
     def untyped(self) -> UntypedStorage:
         """The bytes without their dtype."""
         return self._untyped_storage
@@ -215,6 +220,11 @@ class _StorageType(type):
                 " * no arguments\n * (int size)\n * (Sequence data)\n"
                 f" * (*, UntypedStorage wrap_storage)\n{problem}")
         return TypedStorage(*args, wrap_storage=wrap_storage, dtype=cls.dtype)
+
+    def from_file(cls, filename: Any, shared: bool = False, size: int = 0) -> TypedStorage:
+        """The first `size` elements of a file (see `UntypedStorage.from_file`)."""
+        return cls(wrap_storage=UntypedStorage.from_file(
+            filename, shared, size * cls.dtype.itemsize))
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype

@@ -106,7 +106,7 @@ def test_batches(one):
 
 #: How elements of a batch lie is not how those of an example alone do.
 STRIDED = ("as_strided", "as_strided_copy", "as_strided_scatter", "as_strided_view",
-           "strided_scatter", "view_as_complex")
+           "strided_scatter", "view_as_complex", "view_as_complex_copy")
 
 
 @operator_cases.only(lambda one: batches(one) and not one.name.endswith("_")

@@ -246,7 +246,8 @@ sample("matrix_power")(lambda make: [(make(3, 3), 3), (make(2, 3, 3), 2)])
 ELSEWHERE = frozenset("""
     cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet lu lu_parts lu_solve
     lu_unpack lu_permutation matrix_exp matrix_exp_parts orgqr ormqr slogdet triangular_parts
-    triangular_solve complex polar real_part imag_part imag view_as_complex view_as_real conj_view
+    triangular_solve complex polar real_part imag_part imag view_as_complex view_as_real
+    view_as_complex_copy view_as_real_copy conj_view
     angle ctc_loss multilabel_margin_loss istft
     """.split())
 INTERNAL = frozenset("""

@@ -35,7 +35,8 @@ ENGINE: dict[str, str] = {
 }
 #: Files beside the rooms that belong to the row of `_tensor.py` and `functional.py`.
 TENSOR_FILES = (
-    "_tensor", "_tensor_methods", "_tensor_meta", "_legacy_methods", "_view_writes",
+    "_tensor", "_tensor_methods", "_tensor_meta", "_legacy_methods", "_rare_methods",
+    "_view_writes",
     "_access", "_restrided",
     "_indexing", "_printing", "_rebuild", "_storage_access", "typed_storages", "typed_tensors",
     "_dlpack",

@@ -287,6 +287,8 @@ class Run:
             box.pop()
             return
         extra = tensor._extra
+        if extra is not None and extra.takes is not None:
+            box[-1] = _retyped(box[-1], extra.takes[0])
         if extra is not None and extra.hooks:
             box[-1] = _call_hooks(_in_order(extra.hooks), box[-1])
         wanted = self.targets is None or (tensor, 0) in self.targets
@@ -304,6 +306,11 @@ class Run:
         if extra is not None and extra.after:
             for hook in _in_order(extra.after):
                 _refuse(hook(tensor))
+
+
+def _retyped(grad: Any, dtype: Any) -> Any:
+    """A gradient in the dtype that its leaf takes; None takes all."""
+    return grad if dtype in (None, grad._spec.dtype) else OPERATORS.to_dtype(grad, dtype)
 
 
 def accumulate(tensor: Any, box: list[Any], create: bool) -> None:

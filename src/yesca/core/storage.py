@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copyreg
 import ctypes
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -69,6 +70,31 @@ class UntypedStorage:
         else:
             address = ctypes.addressof(ctypes.c_char.from_buffer(view))
         return cls._wrap(address, view.nbytes, view, FOREIGN | EXPORTED)
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The first bytes of a file, read as they are asked for.
+
+        Args:
+            shared: what is written to the storage goes to the file, which is made and grown to
+                `nbytes` if need be; else it stays with this storage.
+
+        Raises RuntimeError for a file that cannot be opened, or is too short.
+        """
+        name = os.fspath(filename)
+        if not nbytes:
+            return cls(0)
+        memory = _mapped(name, shared, nbytes)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        made = cls._wrap(address, nbytes, memory, FOREIGN | (EXPORTED | SHARED if shared else 0))
+        if shared:
+            _files[made] = name
+        return made
+
+    @property
+    def filename(self) -> str | None:
+        """The file that this storage shares its bytes with."""
+        return _files.get(self)
 
     def _memory(self) -> memoryview:
         """The bytes, writable. Whoever keeps it must keep the storage."""
@@ -219,6 +245,28 @@ class ShrunkStorage(UntypedStorage):
         return super().__reduce_ex__(protocol) if reduce is None else reduce(self)
 
 
+def _mapped(name: str, shared: bool, nbytes: int) -> Any:
+    """A file's first bytes as memory."""
+    import mmap
+
+    try:
+        file = os.open(name, os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY)
+    except OSError as error:
+        raise RuntimeError(f"unable to open file <{name}> in read-{'write' if shared else 'only'} "
+                           f"mode: {error.strerror} ({error.errno})") from None
+    try:
+        size = os.fstat(file).st_size
+        if size < nbytes:
+            if not shared:
+                raise RuntimeError(f"file <{name}> size <{size}> is smaller than the required "
+                                   f"mapping size <{nbytes}>")
+            os.ftruncate(file, nbytes)
+        return mmap.mmap(file, nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
+    finally:
+        os.close(file)
+
+
+_files: WeakKeyDictionary[UntypedStorage, str] = WeakKeyDictionary()
 _most_bytes: WeakKeyDictionary[UntypedStorage, int] = WeakKeyDictionary()
 
 UntypedStorage.__module__ = ShrunkStorage.__module__ = public_module("torch.storage")

@@ -109,12 +109,14 @@ class Extra:
     retain    whether a non-leaf keeps its gradient
     name      what `Tensor.name` says
     after     hooks that run once a leaf's gradient has been accumulated
+    takes     dtypes of a leaf's gradient: (dtype,), (None,) for any, None for the leaf's own
     """
 
-    __slots__ = ("base", "seen", "hooks", "retain", "name", "after")
+    __slots__ = ("base", "seen", "hooks", "retain", "name", "after", "takes")
 
     def __init__(self) -> None:
         self.base = self.seen = self.hooks = self.retain = self.name = self.after = None
+        self.takes = None
 
 
 _AMBIGUOUS = (

@@ -346,13 +346,26 @@ def storage_order(shape: tuple[int, ...], strides: Sequence[int]) -> list[int]:
 
 
 def sorted_strides(padded: Sequence[Sequence[int]], shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of a dense tensor whose dimensions lie in the order that operands' strides give.
+    """Strides of a dense tensor whose dimensions lie in the order that operands' strides give."""
+    order = sorted_order(padded, shape)
+    if order == list(range(len(shape) - 1, -1, -1)):
+        return contiguous_strides(tuple(shape))
+    strides = [0] * len(shape)
+    step = 1
+    for d in order:
+        strides[d] = step
+        step *= shape[d]
+    return tuple(strides)
+
+
+def sorted_order(padded: Sequence[Sequence[int]], shape: tuple[int, ...]) -> list[int]:
+    """The dimensions, innermost first, in the order that operands' strides give.
 
     Strides are those for `shape`, first operand first; where they say nothing the order is that
     of the dimensions.
     """
     ndim = len(shape)
-    order = list(range(ndim - 1, -1, -1))  # innermost first
+    order = list(range(ndim - 1, -1, -1))
 
     def inner(a: int, b: int) -> int:
         """-1 when a must lie inside b, 1 when outside, 0 when undecided."""
@@ -375,14 +388,7 @@ def sorted_strides(padded: Sequence[Sequence[int]], shape: tuple[int, ...]) -> t
                 at = j
             elif verdict < 0:
                 break
-    if order == list(range(ndim - 1, -1, -1)):
-        return contiguous_strides(tuple(shape))
-    strides = [0] * ndim
-    step = 1
-    for d in order:
-        strides[d] = step
-        step *= shape[d]
-    return tuple(strides)
+    return order
 
 
 def stretched(shape: Sequence[int], strides: Sequence[int]) -> bool:

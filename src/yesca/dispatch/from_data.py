@@ -95,7 +95,7 @@ def _dtype_of(value: Any) -> DType:
 
 
 def _from_tensor(data: Any, dtype: DType | None, place: Device | None, copy: bool) -> Any:
-    made = data.detach()
+    made = data.detach() if copy else data
     if dtype is not None or place is not None:
         return made.to(device=place or data._spec.device, dtype=dtype or data._spec.dtype,
                        copy=copy)
@@ -253,4 +253,19 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0,
     return finished(made, requires_grad)
 
 
-FUNCTIONS = {f.__name__: f for f in (tensor, as_tensor, from_numpy, frombuffer)}
+def from_file(filename: Any, shared: bool | None = None, size: int | None = 0, *,
+              dtype: DType | None = None, layout: Any = None, device: Any = None,
+              pin_memory: bool | None = False, requires_grad: bool = False) -> Any:
+    """A 1-D tensor of the first `size` elements of a file, read as they are asked for.
+
+    With `shared`, what is written to the tensor goes to the file, which is made and grown if need
+    be; else it stays with this tensor. Raises RuntimeError for a file that cannot be opened, or is
+    too short.
+    """
+    dtype = as_dtype(dtype) or get_default_dtype()
+    count = int(size or 0)
+    storage = UntypedStorage.from_file(filename, bool(shared), count * dtype.itemsize)
+    return finished(registry.wrap(storage, spec(dtype, (count,)), 0), requires_grad)
+
+
+FUNCTIONS = {f.__name__: f for f in (tensor, as_tensor, from_numpy, frombuffer, from_file)}

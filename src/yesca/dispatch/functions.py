@@ -16,8 +16,8 @@ from ..operators.record import ALIASES, RECORDS, Record
 from ..operators.schema import binder
 from . import call as calls
 from . import (
-    bridges, chosen, creation, drawing, fast, foreach, from_data, listed, overloads, protocol,
-    questions, readers, sequences, shortcuts, tapers,
+    bridges, chosen, creation, drawing, fast, foreach, former_names, from_data, listed, overloads,
+    protocol, questions, readers, segments, sequences, shortcuts, tapers,
 )  # fmt: skip
 from .outputs import check_call, write_out
 from .state import STATE, push_level
@@ -27,7 +27,7 @@ from .state import STATE, push_level
 TABLES: list[dict[str, Callable[..., Any]]] = [
     creation.FUNCTIONS, from_data.FUNCTIONS, sequences.FUNCTIONS, questions.FUNCTIONS,
     overloads.FUNCTIONS, foreach.FUNCTIONS, listed.FUNCTIONS, drawing.FUNCTIONS, chosen.FUNCTIONS,
-    tapers.FUNCTIONS]
+    tapers.FUNCTIONS, segments.FUNCTIONS, former_names.FUNCTIONS]
 METHODS: dict[str, Callable[..., Any]] = {
     **questions.METHODS, **overloads.METHODS, **drawing.METHODS}
 MEMORY_FORMATS = {f.name: f for f in (

@@ -26,6 +26,7 @@ _PARTS = {
         "cross_entropy nll_loss mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy "
         "binary_cross_entropy_with_logits kl_div poisson_nll_loss gaussian_nll_loss ctc_loss"
     ),
+    "grouped": "grouped_mm",
     "linear_cross_entropy": "linear_cross_entropy",
     "margins": (
         "cosine_similarity pairwise_distance margin_ranking_loss hinge_embedding_loss "

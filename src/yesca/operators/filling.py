@@ -21,16 +21,16 @@ _NAMES = {int32: "int", float16: "c10::Half", bfloat16: "c10::BFloat16", float32
           float64: "double"}
 
 
-def _c_name(dtype: DType) -> str:
+def c_name(dtype: DType) -> str:
     """What messages about numbers that do not fit call a dtype."""
     if dtype.category == COMPLEX:
-        return f"c10::complex<{_c_name(dtype.to_real())}>"
+        return f"c10::complex<{c_name(dtype.to_real())}>"
     return _NAMES.get(dtype, f"{dtype.name}_t")
 
 
 def does_not_fit(dtype: DType) -> RuntimeError:
     """The error for a number that a dtype cannot hold."""
-    return RuntimeError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
+    return RuntimeError(f"value cannot be converted to type {c_name(dtype)} without overflow")
 
 
 def filling(p: Any, position: int, dtype: DType) -> Expr:

@@ -2,18 +2,19 @@
 
 # Names: alias_copy diagonal_copy expand_copy narrow_copy permute_copy select_copy slice_copy
 # Names: split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy
-# Names: unsqueeze_copy view_copy
+# Names: unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
 
 from __future__ import annotations
 
 from typing import Any
 
-from . import joining, views  # noqa: F401 - the records that are copied here
+from . import complex_numbers, joining, views  # noqa: F401 - the records that are copied here
 from .kinds import composite
 from .record import RECORDS
 
 _NAMES = ("alias", "diagonal", "expand", "permute", "select", "slice", "split_with_sizes",
-          "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view")
+          "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view", "view_as_complex",
+          "view_as_real")
 
 
 def _copied(name: str) -> Any:

@@ -6,7 +6,7 @@ from ... import functional as ops
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad
 from ...base.errors import argument_error
-from ...core.dtypes import int64
+from ...core.dtypes import int32, int64
 from ...dispatch.levels import beside
 
 
@@ -40,14 +40,32 @@ def embedding(
     return ops.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
-@no_grad()
-def _shorten_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
-    """Scale the rows of `weight` that are looked up to a norm of at most `max_norm`."""
+def embedding_renorm_(
+    input: Tensor, indices: Tensor, max_norm: float, norm_type: float
+) -> Tensor:
+    """Scale the rows of `input` (V, D) that are looked up to a norm of at most `max_norm`.
+
+    In place. Raises RuntimeError for indices that are neither int32 nor int64.
+
+    >>> import yesca as torch
+    >>> torch.embedding_renorm_(torch.full((3, 1), 4.0), torch.tensor([1, 1]), 2.0, 2.0)
+    tensor([[4.], [2.], [4.]])
+    """
+    if indices.dtype not in (int32, int64):
+        raise RuntimeError(
+            "Expected tensor for argument #2 'indices' to have one of the following scalar types: "
+            f"Long, Int; but got {indices.type()} instead (while checking arguments for "
+            "embedding_renorm_)"
+        )
     used = indices.reshape(-1).unique()
-    rows = weight[used]  # (U, D)
+    rows = input[used]  # (U, D)
     norms = rows.norm(norm_type, 1, keepdim=True)
     factors = ops.where(norms > max_norm, max_norm / (norms + 1e-7), 1.0)
-    weight[used] = rows * factors
+    input[used] = rows * factors
+    return input
+
+
+_shorten_rows = no_grad()(embedding_renorm_)
 
 
 def embedding_bag(

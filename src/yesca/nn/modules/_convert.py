@@ -11,6 +11,7 @@ from ..._tensor import Tensor
 from ...autograd.modes import no_grad
 from ...core.devices import Device
 from ...core.dtypes import DType, as_dtype
+from ...utils import swap_tensors
 from ..parameter import Parameter
 
 
@@ -127,6 +128,8 @@ def _converted_parameter(parameter, fn: Callable):
     with no_grad():
         converted = fn(parameter)
         converted_gradient = None if gradient is None else fn(gradient)
+    if conversions.get_swap_module_params_on_conversion():
+        return _swapped(parameter, converted, gradient, converted_gradient)
     # Meta tensors and real ones cannot stand for each other behind one object.
     overwrite = conversions.get_overwrite_module_params_on_conversion()
     if converted.is_meta == parameter.is_meta and not overwrite:
@@ -138,6 +141,18 @@ def _converted_parameter(parameter, fn: Callable):
     if gradient is not None:
         replaced.grad = converted_gradient.requires_grad_(gradient.requires_grad)
     return replaced
+
+
+def _swapped(parameter, converted, gradient, converted_gradient):
+    """The parameter with the contents of the converted one, and so its gradient."""
+    if not isinstance(converted, Parameter):
+        converted = Parameter(converted, parameter.requires_grad)
+    parameter.grad = None
+    swap_tensors(parameter, converted)
+    if gradient is not None:
+        swap_tensors(gradient, converted_gradient.requires_grad_(gradient.requires_grad))
+        parameter.grad = gradient
+    return parameter
 
 
 def _parse_to(args: tuple, kwargs: dict) -> tuple:

@@ -53,6 +53,59 @@ STEPS: dict[str, Callable[[Tensor, State, tuple], State]] = {
 GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
 
 
+def advance(
+    mode: str, input: Tensor, state: State, weight_ih: Tensor, weight_hh: Tensor, bias_ih, bias_hh
+) -> State:
+    """One step of a cell, its operands checked: (N, I) and states (N, H), or without N."""
+    if input.size(-1) != weight_ih.size(1):
+        raise RuntimeError(
+            f"input has inconsistent input_size: got {input.size(-1)} expected {weight_ih.size(1)}"
+        )
+    for hidden in state:
+        if input.shape[:-1] != hidden.shape[:-1]:
+            raise RuntimeError(
+                f"Input batch size {input.size(0)} doesn't match hidden0 batch size "
+                f"{hidden.size(0)}"
+            )
+        if hidden.size(-1) != weight_hh.size(1):
+            raise RuntimeError(
+                f"hidden0 has inconsistent hidden_size: got {hidden.size(-1)}, expected "
+                f"{weight_hh.size(1)}"
+            )
+    from_input = ops.linear(input, weight_ih, bias_ih)
+    return STEPS[mode](from_input, state, (weight_hh, bias_hh))
+
+
+def run_layers(
+    mode: str,
+    sequence: Tensor,
+    states: State,
+    weights: list[list[dict]],
+    sizes: list[int] | None = None,
+    dropout: Callable[[Tensor], Tensor] | None = None,
+) -> tuple[Tensor, State]:
+    """All layers and directions over (L, N, I), or over packed data where sizes are given.
+
+    weights: for each layer, for each direction, the weights by kind.
+    dropout: what each layer but the last does to its outputs.
+    """
+    finals: list[State] = []
+    for layer, directions in enumerate(weights):
+        outputs = []
+        for direction, own in enumerate(directions):
+            start = tuple(state[len(finals)] for state in states)
+            if sizes is None:
+                output, final = walk(mode, sequence, start, own, direction == 1)
+            else:
+                output, final = walk_packed(mode, sequence, sizes, start, own, direction == 1)
+            outputs.append(output)
+            finals.append(final)
+        sequence = outputs[0] if len(outputs) == 1 else ops.cat(outputs, -1)
+        if dropout is not None and layer < len(weights) - 1:
+            sequence = dropout(sequence)
+    return sequence, tuple(ops.stack(entries) for entries in zip(*finals, strict=True))
+
+
 def walk(mode: str, sequence: Tensor, state: State, weights: dict, backward: bool):
     """One direction of one layer over (L, N, I): outputs (L, N, H) and the last state."""
     step = STEPS[mode]

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ...base.frames import warn
+from ... import __future__ as conversions
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad
+from ...utils import swap_tensors
 from ...utils.hooks import RemovableHandle
 from ..parameter import Parameter, is_lazy
 from ._hooks import _WrappedHook
@@ -230,7 +232,9 @@ class StateMethods:
             )
         try:
             with no_grad():
-                if assign:
+                if conversions.get_swap_module_params_on_conversion():
+                    _swap_entry(current, value, assign)
+                elif assign:
                     self._assign_entry(name, current, value)
                 else:
                     current.copy_(value)
@@ -293,6 +297,17 @@ class StateMethods:
         _load(self, copied, "", metadata, assign, report)
         report.raise_if_failed(type(self).__name__, strict)
         return _IncompatibleKeys(report.missing, report.unexpected)
+
+
+def _swap_entry(current, value, assign: bool) -> None:
+    """Let what `module_load` gives take the place of a parameter or buffer."""
+    made = current.module_load(value, assign=assign)
+    if made is current or made is value:
+        raise RuntimeError("module_load returned one of self or other, please .detach() the result "
+                           "if returning one of the inputs in module_load")
+    if isinstance(current, Parameter):
+        made = Parameter(made, requires_grad=current.requires_grad)
+    swap_tensors(current, made)
 
 
 def _keep(hooks: dict, hook: Callable) -> RemovableHandle:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from functools import partial
 
 from ...base.frames import warn
 from ... import functional as ops
@@ -14,7 +15,7 @@ from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
-from ._recurrence import GATES, STEPS, walk, walk_packed
+from ._recurrence import GATES, advance, run_layers
 from .module import Module
 
 __all__ = ["RNNBase", "RNN", "LSTM", "GRU", "RNNCellBase", "RNNCell", "LSTMCell", "GRUCell"]
@@ -185,25 +186,18 @@ class RNNBase(Module):
         weights: dict | None = None,
     ):
         """All layers and directions over (L, N, I), or over packed data where sizes are given."""
-        finals: list[tuple[Tensor, ...]] = []
         held = self._weights() if weights is None else weights
-        for layer in range(self.num_layers):
-            outputs = []
-            for direction in range(self._directions):
-                index = layer * self._directions + direction
-                start = tuple(state[index] for state in states)
-                own = {kind: held.get(_weight_name(kind, layer, direction)) for kind in _KINDS}
-                rest = (start, own, direction == 1)
-                if sizes is None:
-                    output, final = walk(self.mode, sequence, *rest)
-                else:
-                    output, final = walk_packed(self.mode, sequence, sizes, *rest)
-                outputs.append(output)
-                finals.append(final)
-            sequence = outputs[0] if len(outputs) == 1 else ops.cat(outputs, -1)
-            if self.dropout and layer < self.num_layers - 1:
-                sequence = F.dropout(sequence, self.dropout, self.training)
-        return sequence, tuple(ops.stack(entries) for entries in zip(*finals, strict=True))
+        own = [
+            [
+                {kind: held.get(_weight_name(kind, layer, direction)) for kind in _KINDS}
+                for direction in range(self._directions)
+            ]
+            for layer in range(self.num_layers)
+        ]
+        dropout = partial(F.dropout, p=self.dropout, training=self.training)
+        return run_layers(
+            self.mode, sequence, states, own, sizes, dropout if self.dropout else None
+        )
 
     def _weights(self) -> dict[str, Tensor]:
         """All weights by their names; a parametrized one is no parameter of this module."""
@@ -443,8 +437,8 @@ class RNNCellBase(Module):
                 raise ValueError(
                     f"{name}: Expected hidden to be 1D or 2D, got {state.dim()}D instead"
                 )
-        from_input = ops.linear(input, self.weight_ih, self.bias_ih)
-        return STEPS[mode](from_input, tuple(states), (self.weight_hh, self.bias_hh))
+        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        return advance(mode, input, tuple(states), *weights)
 
 
 class RNNCell(RNNCellBase):

@@ -33,6 +33,7 @@ E_HOOKS = layout.slot_offset(Extra, "hooks")
 E_RETAIN = layout.slot_offset(Extra, "retain")
 E_NAME = layout.slot_offset(Extra, "name")
 E_AFTER = layout.slot_offset(Extra, "after")
+E_TAKES = layout.slot_offset(Extra, "takes")
 # Places in fastkey's state, besides the types named there.
 VERSION_TYPE, NODE_TYPE, SAVED_TYPE, EXTRA_TYPE = 64, 72, 80, 88
 CPU, ZERO, FAIL, EMPTY, SEQUENCE = 112, 120, 128, 136, 144

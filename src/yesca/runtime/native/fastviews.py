@@ -4,7 +4,7 @@ from ...targets.native import Unit, i64, load_i64, load_obj, obj, ptr, stack, st
 from .. import layout
 from . import fastkey as k
 from .fastobjects import (
-    E_AFTER, E_HOOKS, E_NAME, E_RETAIN, EXTRA_TYPE, NO_GRAD_TYPE, SEVERAL_TYPE, new_object,
+    E_AFTER, E_HOOKS, E_NAME, E_RETAIN, E_TAKES, EXTRA_TYPE, NO_GRAD_TYPE, SEVERAL_TYPE, new_object,
     new_tensor, put, shared,
 )
 from .fastrun import HEADER, classed
@@ -48,6 +48,7 @@ def seen_as(base: obj, spec: obj, moved: i64, kind: obj) -> obj:
     put(extra, E_RETAIN, nothing)
     put(extra, E_NAME, nothing)
     put(extra, E_AFTER, nothing)
+    put(extra, E_TAKES, nothing)
     store_obj(made, k.T_EXTRA, extra)
     decref(nothing)
     return made
