@@ -94,6 +94,14 @@ for _name, _shape in (("linear1d", (4,)), ("bilinear2d", (4, 3)), ("bicubic2d", 
                       ("trilinear3d", (2, 3, 2))):
     SAMPLES[f"upsample_{_name}"] = lambda make, shape=_shape: [
         (make(1, 2, *shape), tuple(n + 2 for n in shape), True), (make(1, 2, *shape), shape, False)]
+sample("resample_smooth")(lambda make: [
+    (make(1, 2, 6, 5), (2, 3), "cubic", False, None),
+    (make(1, 2, 3, 9), (4, 2), "lanczos", False, None)])
+sample("resample_smooth_backward")(lambda make: [
+    (make(1, 2, 2, 3), (1, 2, 6, 5), "linear", False, None)])
+for _name in ("bilinear", "bicubic", "lanczos"):
+    SAMPLES[f"_upsample_{_name}2d_aa"] = lambda make: [
+        (make(1, 2, 7, 4), (3, 6), False), (make(1, 2, 5, 3), (2, 2), True)]
 for _rank in (1, 2, 3):
     SAMPLES[f"upsample_nearest{_rank}d"] = SAMPLES[f"_upsample_nearest_exact{_rank}d"] = \
         lambda make, rank=_rank: [(make(1, 2, *(3,) * rank), (5,) * rank)]

@@ -100,19 +100,26 @@ def _axes(size: Sizes, result: Sizes, mode: str, corners: bool, factors: Any) ->
     return [Axis(n, m, mode, corners, f) for n, m, f in zip(size, result, given, strict=True)]
 
 
-def _check(p: Any, self: Any, result: Sizes, name: str) -> None:
+def check_sizes(self: Any, result: Sizes) -> None:
+    """Refuse images without elements."""
     shape, rank = tuple(self.spec.shape), len(result)
     if len(shape) != rank + 2:
         raise RuntimeError(f"It is expected input_size equals to {rank + 2}, but got size "
                            f"{len(shape)}")
     if any(n <= 0 for n in (*shape[2:], *result)):
+        given, wanted = (", ".join(f"{axis}: {n}" for axis, n in zip(
+            "DHW"[-rank:], sizes, strict=True)) for sizes in (shape[2:], result))
         raise RuntimeError(
-            f"Input and output sizes should be greater than 0, but got input {list(shape[2:])} "
-            f"and output {list(result)}")
+            f"Input and output sizes should be greater than 0, but got input ({given}) "
+            f"{'and ' if rank == 1 else ''}output ({wanted})")
     if shape[1] == 0:
         raise RuntimeError(f"Non-empty {rank + 2}D data tensor expected but got a tensor with "
                            f"sizes {list(shape)}")
-    dtype = self.spec.dtype
+
+
+def _check(p: Any, self: Any, result: Sizes, name: str) -> None:
+    check_sizes(self, result)
+    rank, dtype = len(result), self.spec.dtype
     if dtype.category != FLOATING and not (dtype is uint8 and (rank == 2 or "nearest" in name)):
         raise NotImplementedError(f'"{_refusal(name, rank)}" not implemented for '
                                   f"'{p.scalar_name(dtype)}'")
@@ -293,7 +300,7 @@ def _public(mode: str, corners: bool) -> Any:
     def with_corners(ops: Any, self: Any, output_size: Any, align_corners: bool, factors: Any
                      ) -> Any:
         size = result_size(tuple(self.shape), output_size, factors)
-        return ops.resample(self, size, mode, bool(align_corners), _static(factors))
+        return ops.resample(self, size, mode, bool(align_corners), static_factors(factors))
 
     def without(ops: Any, self: Any, output_size: Any, factors: Any) -> Any:
         return with_corners(ops, self, output_size, False, factors)
@@ -301,7 +308,8 @@ def _public(mode: str, corners: bool) -> Any:
     return with_corners if corners else without
 
 
-def _static(factors: Any) -> Any:
+def static_factors(factors: Any) -> Any:
+    """Scale factors as a plan's key holds them."""
     return None if factors is None else tuple(float(f) for f in factors)
 
 

@@ -142,6 +142,8 @@ COUNTERPARTS: dict[str, str] = {
     "topk": "topk_order",
     "upsample": "resample",
     "upsample_backward": "resample_backward",
+    "_upsample_bilinear2d_aa": "resample_smooth",
+    "_upsample_bilinear2d_aa_backward": "resample_smooth_backward",
     "var": "var_moments",
     "where": "select_where",
     "_unique2": "unique",

@@ -22,6 +22,7 @@ _KERNELS = {
     "linear": (True, {3: "upsample_linear1d"}),
     "bilinear": (True, {4: "upsample_bilinear2d"}),
     "bicubic": (True, {4: "upsample_bicubic2d"}),
+    "lanczos": (True, {4: "upsample_lanczos2d"}),
     "trilinear": (True, {5: "upsample_trilinear3d"}),
     "area": (False, {3: "", 4: "", 5: ""}),
 }
@@ -40,10 +41,10 @@ def interpolate(
 
     Args:
         mode: `nearest`, `nearest-exact`, `area` (1 to 3 spatial dimensions), `linear` (1),
-            `bilinear`, `bicubic` (2), `trilinear` (3).
+            `bilinear`, `bicubic`, `lanczos` (2), `trilinear` (3).
         align_corners: for the linear and cubic modes, whether the corner pixels stay in place.
         recompute_scale_factor: work with the ratio of the rounded sizes.
-        antialias: for `bilinear` and `bicubic`, smooth when making smaller.
+        antialias: for `bilinear`, `bicubic` and `lanczos`, smooth when making smaller.
     """
     if mode not in _KERNELS:
         raise NotImplementedError(_rank_error(input, mode))
@@ -60,11 +61,15 @@ def interpolate(
         output_size = [int(s * f) for s, f in zip(input.shape[2:], factors, strict=True)]
         factors = None
     rank = input.dim()
-    if antialias and not (mode in ("bilinear", "bicubic") and rank == 4):
+    if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and rank == 4):
         raise ValueError(
-            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D "
-            "tensor as input"
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires "
+            "a 4-D tensor as input"
         )
+    if mode == "lanczos" and not antialias:
+        raise ValueError("Lanczos mode requires antialias=True")
+    if mode == "lanczos" and align_corners:
+        raise ValueError("Lanczos mode does not support align_corners=True")
     if rank not in kernels:
         raise NotImplementedError(_rank_error(input, mode))
     if mode == "area":
