@@ -201,3 +201,24 @@ def test_what_may_be_taken_over():
     assert torch.zeros in ignored and torch.zeros not in found[torch]
     assert tests[torch.add](1, other=2) == -1 and torch.zeros not in tests
     assert "inplace" in inspect.signature(tests[torch.nn.functional.relu]).parameters
+
+
+class Named(torch.Tensor):
+    def __init__(self, *data, label="x"):
+        self.label = label
+
+    def __new__(cls, *data, label="x"):
+        return super().__new__(cls, *data)
+
+
+@pytest.mark.parametrize("arguments", [(2, 3), ([1.0, 2.0],), (torch.ones(2),), ()])
+def test_the_constructor_of_a_subclass_makes_one(arguments):
+    made = Named(*arguments, label="y")
+    assert type(made) is Named and made.label == "y" and type(made + 1) is Named
+    assert type(Marked(*arguments)) is Marked
+    assert made.shape == torch.Tensor(*arguments).shape and made.dtype == torch.float32
+
+
+def test_a_constructor_of_too_much():
+    with pytest.raises(TypeError, match=r"invalid combination of arguments - got \(list, int\)"):
+        Marked([1.0], 3)

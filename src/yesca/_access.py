@@ -27,7 +27,12 @@ from .operators.filling import c_name
 
 
 def construct(cls: type, args: tuple[Any, ...], device: Any) -> Any:
-    """`Tensor(2, 3)`, `Tensor([1, 2])`, `Tensor()` in the default dtype."""
+    """`Tensor(2, 3)`, `Tensor([1, 2])`, `Tensor()` in the default dtype, of a subclass too."""
+    made = _constructed(args, device)
+    return made if type(made) is cls else as_subclass(made, cls)
+
+
+def _constructed(args: tuple[Any, ...], device: Any) -> Any:
     dtype = get_default_dtype()
     if args and all(isinstance(a, int) and not isinstance(a, bool) for a in args):
         return creation.empty(*args, dtype=dtype, device=device)
@@ -37,6 +42,13 @@ def construct(cls: type, args: tuple[Any, ...], device: Any) -> Any:
         return args[0].detach()  # type: ignore[attr-defined]
     if len(args) == 1 and type(args[0]).__name__ == "Size":
         return creation.empty(size=args[0], dtype=dtype, device=device)
+    if len(args) > 1:
+        raise TypeError(
+            "new() received an invalid combination of arguments - got "
+            f"({', '.join(type(a).__name__ for a in args)}), but expected one of: "
+            "(*, torch.device device = None), (torch.Storage storage), (Tensor other), "
+            "(tuple of ints size, *, torch.device device = None), "
+            "(object data, *, torch.device device = None)")
     return from_data.from_data(args[0], dtype, device, copy=True)
 
 

@@ -22,8 +22,7 @@ from .naming import public_module
 _NEAR = {
     r".*\b(to_dense|to_mkldnn)|mkldnn_.*|miopen_.*|cudnn_.*|fbgemm_.*":
         "the operators without a library's name do the same",
-    r"nn\.(parallel|DataParallel).*|nn\.SyncBatchNorm.*|nn\.modules\.batchnorm\.Sync.*":
-        "on one processor the module itself does what its wrapper does: all cores work for it",
+    r"nn\.parallel.*": "on one processor the module itself does what its wrapper does",
     r"distributed.*": "there is one process: torch.distributed.is_available() is False",
     r"nn\.attention\..*|nn\.attention.*flash.*":
         "nn.functional.scaled_dot_product_attention takes any mask and stores no table",
@@ -65,7 +64,7 @@ def _known() -> dict[str, frozenset[str]]:
 def names(module: str) -> frozenset[str]:
     """The names that a module of PyTorch's has and the one here lacks.
 
-    >>> "DataParallel" in names("nn")
+    >>> "fx" in names("")
     True
     """
     return _known().get(module, frozenset())

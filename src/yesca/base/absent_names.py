@@ -135,13 +135,10 @@ NAMES: dict[str, str] = {
     "masked": "MaskedTensor as_masked_tensor is_masked_tensor masked_tensor maskedtensor",
     "mps": "Event compile_shader event load_metallib profiler",
     "multiprocessing": "init_reductions pool queue reductions",
-    "nn": "DataParallel backends cpp intrinsic parallel qat quantizable quantized",
-    "nn.attention": (
-        "activate_flash_attention_impl bias current_flash_attention_impl experimental "
-        "flex_attention list_flash_attention_impls register_flash_attention_impl "
-        "restore_flash_attention_impl varlen"
-    ),
+    "nn": "backends cpp intrinsic qat quantizable quantized",
+    "nn.attention": "experimental flex_attention varlen",
     "nn.functional": "ScalingType SwizzleType assert_int_or_pair scaled_grouped_mm scaled_mm",
+    "nn.parallel": "DistributedDataParallelCPU comm",
     "optim": "SparseAdam sparse_adam",
     "optim.adadelta": "adadelta",
     "optim.adagrad": "adagrad",

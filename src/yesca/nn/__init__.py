@@ -12,10 +12,13 @@ from ..base import absent
 from . import modules as _modules
 
 _SUBMODULES = ("attention", "common_types", "functional", "grad", "init", "modules", "parameter",
-               "utils")
-_PARAMETERS = ("Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter")
+               "parallel", "utils")
+#: Names that are no modules' -> the file that has them.
+_ELSEWHERE = {
+    "Buffer": "parameter", "Parameter": "parameter", "UninitializedBuffer": "parameter",
+    "UninitializedParameter": "parameter", "DataParallel": "parallel"}
 
-__all__ = sorted((*_modules.__all__, *_PARAMETERS))
+__all__ = sorted((*_modules.__all__, *_ELSEWHERE))
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
@@ -43,8 +46,8 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
 def __getattr__(name: str):
     if name in _SUBMODULES:
         value = import_module(f".{name}", __package__)
-    elif name in _PARAMETERS:
-        value = getattr(import_module(".parameter", __package__), name)
+    elif name in _ELSEWHERE:
+        value = getattr(import_module(f".{_ELSEWHERE[name]}", __package__), name)
     elif name in _modules.__all__:
         value = getattr(_modules, name)
     else:

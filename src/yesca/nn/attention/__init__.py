@@ -10,11 +10,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..base import absent
-from ..backends import cuda as switches
-from ..base.naming import lives_in
+from ...backends import cuda as switches
+from ...base import absent
+from ...base.naming import lives_in
+from ._registry import (
+    activate_flash_attention_impl,
+    current_flash_attention_impl,
+    list_flash_attention_impls,
+    register_flash_attention_impl,
+    restore_flash_attention_impl,
+)
 
-__all__ = ["SDPBackend", "sdpa_kernel", "WARN_FOR_UNFUSED_KERNELS"]
+__all__ = [
+    "SDPBackend",
+    "sdpa_kernel",
+    "WARN_FOR_UNFUSED_KERNELS",
+    "register_flash_attention_impl",
+    "activate_flash_attention_impl",
+    "list_flash_attention_impls",
+    "current_flash_attention_impl",
+    "restore_flash_attention_impl",
+]
 
 WARN_FOR_UNFUSED_KERNELS = False
 
@@ -65,5 +81,9 @@ def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[dict[Any,
             switch(before[backend])
 
 
-__path__: list[str] = []  # a package: what asks for its modules is told which lack
-__getattr__ = absent.names_of(__name__)
+def __getattr__(name: str) -> Any:
+    if name == "bias":  # on first use: it needs the functions, which need this module's switches
+        from importlib import import_module
+
+        return import_module(".bias", __name__)
+    raise absent.error(__name__, name)
