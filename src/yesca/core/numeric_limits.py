@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from ..base.naming import public_module
 from .dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, DType, get_default_dtype
 
@@ -51,6 +53,16 @@ class finfo:
         return isinstance(other, finfo) and other.dtype == self.dtype
 
     __hash__ = None  # type: ignore[assignment]
+
+
+@cache
+def limits_of(dtype: DType) -> finfo:
+    """`finfo(dtype)`, made once.
+
+    >>> limits_of(get_default_dtype()) is limits_of(get_default_dtype())
+    True
+    """
+    return finfo(dtype)
 
 
 class iinfo:

@@ -282,7 +282,7 @@ def _normal_around(mean: Any, std: Any, generator: Any, out: Any) -> Any:
     specs = [p._spec for p in (mean, std) if isinstance(p, TensorBase)]
     shape = broadcast_shapes(*(s.shape for s in specs))
     if out is None:
-        made = empty(shape, dtype=specs[0].dtype, device=specs[0].device)
+        made = make(spec(specs[0].dtype, tuple(shape), None, specs[0].device))
     else:
         made = _resized("normal", out, tuple(shape), mean, std)
     return _finished(_scaled(made, mean, std, generator), out=out)

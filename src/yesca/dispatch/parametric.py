@@ -10,13 +10,14 @@ from typing import Any
 from ..base.errors import type_name
 from ..core.devices import META
 from ..core.dtypes import FLOATING, SCALAR_NAMES, DType, float32, float64
-from ..core.numeric_limits import finfo
+from ..core.numeric_limits import limits_of
+from ..core.spec import Spec, spec
 from ..core.tensor_base import TensorBase, address_of
 from ..core.views import broadcast_shapes
 from ..runtime import draws
 from . import random_fills as fills
 from .call import OPERATORS
-from .creation import empty
+from .creation import make
 from .levels import random_call
 
 
@@ -41,22 +42,21 @@ def _kernel(name: str, dtype: DType, allowed: Any) -> None:
         raise NotImplementedError(f'"{name}" not implemented for \'{SCALAR_NAMES[dtype]}\'')
 
 
-def _wide(value: Any, shape: Any) -> tuple[Any, int]:
-    """A contiguous float64 tensor of this shape, and its address."""
-    made = value.detach().resolve_neg().to(float64).expand(tuple(shape)).contiguous()
-    return made, address_of(made)
+def _wide(value: Any, wide: Spec) -> Any:
+    """A parameter as a contiguous float64 tensor of a shape."""
+    value = value.detach()
+    return value if value._spec is wide else OPERATORS.copy_(make(wide), value)
 
 
 def _numbers(draw: Any, source: Any, shape: Any, device: Any, *parameters: Any,
              options: tuple[Any, ...] = ()) -> Any:
     """float64 numbers of a shape, and what the draw returned."""
-    made = empty(tuple(shape), dtype=float64, device=device)
-    count = made._spec.numel
-    if not count or made._spec.device is META:
-        return made, count
-    wide = [_wide(p, shape) for p in parameters]
-    return made, draw(source, address_of(made), *(place for _, place in wide), count,
-                      *options)
+    wide = spec(float64, tuple(shape), None, device)
+    made = make(wide)
+    if not wide.numel or device is META:
+        return made, wide.numel
+    given = [_wide(p, wide) for p in parameters]
+    return made, draw(source, address_of(made), *map(address_of, given), wide.numel, *options)
 
 
 @random_call
@@ -74,7 +74,7 @@ def poisson(input: Any, generator: Any = None) -> Any:
     drawn, count = _numbers(draws.poisson, source, made.shape, made.device, input)
     if count < made.numel:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    return on_tape("poisson", drawn.to(made.dtype), input)
+    return on_tape("poisson", OPERATORS.to_dtype(drawn, made.dtype), input)
 
 
 @random_call
@@ -98,7 +98,7 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
     shape = broadcast_shapes(trials.shape, chances.shape)
     _kernel("binomial_cpu", trials.dtype, (float32, float64))
     drawn, _ = _numbers(draws.binomial, source, shape, trials.device, count, prob)
-    return on_tape("binomial", drawn.to(trials.dtype), count, prob)
+    return on_tape("binomial", OPERATORS.to_dtype(drawn, trials.dtype), count, prob)
 
 
 @random_call
@@ -109,8 +109,9 @@ def _standard_gamma(self: Any, generator: Any = None) -> Any:
     _kernel("gamma_cpu", made.dtype, (float32, float64))
     drawn, _ = _numbers(draws.gamma, source, made.shape, made.device, self,
                         options=(made.dtype is float32,))
-    least = finfo(made.dtype).tiny
-    return on_tape("gamma", OPERATORS.clamp_min(drawn.to(made.dtype), least), self)
+    least = limits_of(made.dtype).tiny
+    rounded = OPERATORS.to_dtype(drawn, made.dtype)
+    return on_tape("gamma", OPERATORS.clamp_min(rounded, least), self)
 
 
 @random_call
@@ -120,8 +121,9 @@ def _sample_dirichlet(self: Any, generator: Any = None) -> Any:
     source = fills.generator_of("_sample_dirichlet", generator)
     _kernel("dirichlet", made.dtype, (float32, float64))
     drawn, _ = _numbers(draws.gamma, source, made.shape, made.device, self, options=(False,))
-    shares = OPERATORS.div(drawn, OPERATORS.sum(drawn, -1, True)).to(made.dtype)
-    limits = finfo(made.dtype)
+    shares = OPERATORS.div(drawn, OPERATORS.sum(drawn, -1, True))
+    shares = OPERATORS.to_dtype(shares, made.dtype)
+    limits = limits_of(made.dtype)
     within = OPERATORS.clamp(shares, limits.tiny, 1 - limits.eps / 2)
     return on_tape("dirichlet", within, self)
 

@@ -8,7 +8,7 @@ from typing import Any
 from .. import functional as ops
 from .. import linalg
 from .._tensor import Tensor
-from ..core.numeric_limits import finfo
+from ..core.numeric_limits import limits_of
 from ..core.spec import Size
 from ..nn.functional import logsigmoid, pad
 from . import constraints
@@ -119,7 +119,7 @@ class StickBreakingTransform(Plain):
 
     def _inverse(self, y: Tensor) -> Tensor:
         shares = y[..., :-1]
-        remaining = (1 - shares.cumsum(-1)).clamp(min=finfo(y.dtype).tiny)
+        remaining = (1 - shares.cumsum(-1)).clamp(min=limits_of(y.dtype).tiny)
         return shares.log() - remaining.log() + self._left(shares)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
@@ -152,7 +152,7 @@ class CorrCholeskyTransform(Transform):
     bijective = True
 
     def _call(self, x: Tensor) -> Tensor:
-        eps = finfo(x.dtype).eps
+        eps = limits_of(x.dtype).eps
         partial = vec_to_tril_matrix(x.tanh().clamp(min=-1 + eps, max=1 - eps), diag=-1)
         remaining = (1 - partial**2).sqrt().cumprod(-1)[..., :-1]
         identity = ops.eye(partial.shape[-1], dtype=x.dtype, device=x.device)

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import functional as ops
 from .._tensor import Tensor
-from ..core.numeric_limits import finfo
+from ..core.numeric_limits import limits_of
 from ..nn.functional import softplus
 from ..types import Number, _Number
 from . import constraints
@@ -46,7 +46,7 @@ class ExpTransform(Increasing):
 
 def clipped_sigmoid(x: Tensor) -> Tensor:
     """The logistic function, never 0 or 1."""
-    limits = finfo(x.dtype)
+    limits = limits_of(x.dtype)
     return ops.sigmoid(x).clamp(min=limits.tiny, max=1.0 - limits.eps)
 
 
@@ -63,7 +63,7 @@ class SigmoidTransform(Increasing):
         return clipped_sigmoid(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        limits = finfo(y.dtype)
+        limits = limits_of(y.dtype)
         y = y.clamp(min=limits.tiny, max=1.0 - limits.eps)
         return y.log() - (-y).log1p()
 

@@ -10,7 +10,7 @@ from .. import functional as ops
 from .._tensor import Tensor
 from ..base import absent
 from ..core.dtypes import int64
-from ..core.numeric_limits import finfo
+from ..core.numeric_limits import limits_of
 from ..core.spec import Size
 from . import constraints
 from ._families import Chances, counted
@@ -72,7 +72,7 @@ class Categorical(Chances):
         return logits.gather(-1, places[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:
-        finite = self.logits.clamp(min=finfo(self.logits.dtype).min)  # 0 log 0 is 0
+        finite = self.logits.clamp(min=limits_of(self.logits.dtype).min)  # 0 log 0 is 0
         return -(finite * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:

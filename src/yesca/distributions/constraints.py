@@ -18,7 +18,7 @@ from .. import linalg
 from .._tensor import Tensor
 from ..base import absent
 from ..core.dtypes import bool_
-from ..core.numeric_limits import finfo
+from ..core.numeric_limits import limits_of
 
 __all__ = [
     "Constraint", "boolean", "cat", "corr_cholesky", "dependent", "dependent_property",
@@ -356,7 +356,7 @@ class _CorrCholesky(_OfMatrices):
     """Lower triangles with a positive diagonal and rows of length 1."""
 
     def check(self, value: Tensor) -> Tensor:
-        slack = finfo(value.dtype).eps * value.size(-1) * 10  # norms are rounded
+        slack = limits_of(value.dtype).eps * value.size(-1) * 10  # norms are rounded
         lengths = linalg.norm(value.detach(), dim=-1)
         return lower_cholesky.check(value) & ((lengths - 1).abs() <= slack).all(-1)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .. import functional as ops
 from .._tensor import Tensor
 from ..base import absent
-from ..core.numeric_limits import finfo
+from ..core.numeric_limits import limits_of
 from ..core.spec import Size
 from ..types import Number
 from . import constraints
@@ -56,7 +56,7 @@ class FisherSnedecor(Distribution):
 
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         above, below = self._gamma1.rsample(sample_shape), self._gamma2.rsample(sample_shape)
-        tiny = finfo(below.dtype).tiny
+        tiny = limits_of(below.dtype).tiny
         return (above / below.clamp(min=tiny)).clamp(min=tiny)
 
     def log_prob(self, value: Tensor) -> Tensor:

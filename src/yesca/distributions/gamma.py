@@ -8,7 +8,7 @@ from .. import functional as ops
 from .. import special
 from .._tensor import Tensor
 from ..base import absent
-from ..core.numeric_limits import finfo
+from ..core.numeric_limits import limits_of
 from ..core.spec import Size
 from ..types import Number
 from . import constraints
@@ -42,7 +42,7 @@ class Gamma(ExponentialFamily):
     def rsample(self, sample_shape: Sequence[int] = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         drawn = ops._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        drawn.detach().clamp_(min=finfo(drawn.dtype).tiny)  # gradients are those of the number
+        drawn.detach().clamp_(min=limits_of(drawn.dtype).tiny)  # gradients are those of the number
         return drawn
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from .. import functional as ops
 from .._tensor import Tensor
 from ..autograd.modes import no_grad
 from ..base import absent
-from ..core.numeric_limits import finfo
+from ..core.numeric_limits import limits_of
 from ..core.spec import Size
 from ..types import Number
 from . import constraints
@@ -49,7 +49,7 @@ class Geometric(BinaryChances):
         probs, shape = self.probs, self._extended_shape(sample_shape)
         with no_grad():
             u = ops.empty(shape, dtype=probs.dtype, device=probs.device)
-            u.uniform_(finfo(probs.dtype).tiny, 1)
+            u.uniform_(limits_of(probs.dtype).tiny, 1)
             return (u.log() / (-probs).log1p()).floor()
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 from .. import functional as ops
 from .._tensor import Tensor
 from ..base import absent
-from ..core.numeric_limits import finfo
+from ..core.numeric_limits import limits_of
 from ..types import Number
 from . import constraints
 from .transformed_distribution import TransformedDistribution
@@ -33,7 +33,7 @@ class Gumbel(TransformedDistribution):
     def __init__(self, loc: Tensor | Number, scale: Tensor | Number,
                  validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
-        limits = finfo(self.loc.dtype)
+        limits = limits_of(self.loc.dtype)
         low, high = (ops.full_like(self.loc, end) for end in (limits.tiny, 1 - limits.eps))
         log = ExpTransform().inv
         negative = AffineTransform(loc=0, scale=-ops.ones_like(self.scale))

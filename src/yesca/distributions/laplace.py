@@ -7,7 +7,7 @@ import math
 from .. import functional as ops
 from .._tensor import Tensor
 from ..base import absent
-from ..core.numeric_limits import finfo
+from ..core.numeric_limits import limits_of
 from ..core.spec import Size
 from ..types import Number
 from ._families import LocationScale
@@ -34,7 +34,7 @@ class Laplace(LocationScale):
 
     def _noise(self, shape: Size) -> Tensor:
         u = ops.empty(shape, dtype=self.loc.dtype, device=self.loc.device)
-        u.uniform_(finfo(u.dtype).eps - 1, 1)
+        u.uniform_(limits_of(u.dtype).eps - 1, 1)
         return -u.sign() * ops.log1p(-u.abs())
 
     def _log_density(self, z: Tensor) -> Tensor:

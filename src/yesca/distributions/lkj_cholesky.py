@@ -10,7 +10,7 @@ from .. import functional as ops
 from .._tensor import Tensor
 from ..autograd.modes import no_grad
 from ..base import absent
-from ..core.numeric_limits import finfo
+from ..core.numeric_limits import limits_of
 from ..core.spec import Size
 from ..types import Number
 from . import constraints
@@ -60,7 +60,7 @@ class LKJCholesky(Distribution):
             lengths = normal.norm(dim=-1, keepdim=True)
             # The first row has no direction: 0 over 0.
             rows = squares.sqrt() * ops.where(lengths > 0, normal / lengths, 0.0)
-            rest = (1 - (rows**2).sum(-1)).clamp(min=finfo(rows.dtype).tiny)
+            rest = (1 - (rows**2).sum(-1)).clamp(min=limits_of(rows.dtype).tiny)
             return rows + ops.diag_embed(rest.sqrt())
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from .._tensor import Tensor
 from ..autograd.modes import enable_grad
 from ..base import absent
 from ..core.dtypes import DType, get_default_dtype
-from ..core.numeric_limits import finfo
+from ..core.numeric_limits import limits_of
 from ..core.spec import Size
 from ..nn import functional as F
 from ..overrides import is_tensor_like
@@ -64,7 +64,7 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
 
 def clamp_probs(probs: Tensor) -> Tensor:
     """Chances kept away from 0 and 1 by the spacing of floating-point numbers at 1."""
-    eps = finfo(probs.dtype).eps
+    eps = limits_of(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 

@@ -11,7 +11,7 @@ from .. import linalg
 from .._tensor import Tensor
 from ..base import absent
 from ..base.frames import warn
-from ..core.numeric_limits import finfo
+from ..core.numeric_limits import limits_of
 from ..core.spec import Size
 from ..core.views import broadcast_shapes
 from ..types import Number, _Number
@@ -103,7 +103,7 @@ class Wishart(OfMatrix, ExponentialFamily):
         ones."""
         n = self._event_shape[-1]
         roots = self._dist_chi2.rsample(sample_shape).sqrt()
-        noise = ops.diag_embed(roots.clamp(min=finfo(roots.dtype).eps))
+        noise = ops.diag_embed(roots.clamp(min=limits_of(roots.dtype).eps))
         below = (*sample_shape, *self._batch_shape, n * (n - 1) // 2)
         i, j = ops.tril_indices(n, n, offset=-1)
         noise[..., i, j] = ops.randn(below, dtype=noise.dtype, device=noise.device)
