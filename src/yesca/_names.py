@@ -18,7 +18,7 @@ HOMES: dict[str, str] = {
         "float8_e5m2fnuz float8_e8m0fnu quint8 qint8 qint32 quint4x2 quint2x4 bits1x8 bits2x4 "
         "bits4x2 bits8 bits16 int1 int2 int3 int4 int5 int6 int7 uint1 uint2 uint3 uint4 uint5 "
         "uint6 uint7 bit=uint1 "
-        "get_default_dtype set_default_dtype promote_types=promote can_cast"
+        "get_default_dtype set_default_dtype promote_types can_cast"
     ),
     "core.numeric_limits": "finfo iinfo",
     "core.devices": "device=Device set_default_device get_default_device=default_device",

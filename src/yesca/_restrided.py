@@ -7,7 +7,6 @@ itself, and count as writes.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from .core.layouts import preserve_format
@@ -28,12 +27,10 @@ def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
     """
     if not sizes:
         raise TypeError('resize_() missing 1 required positional arguments: "size"')
-    given = sizes[0] if len(sizes) == 1 else sizes
-    if isinstance(given, Sequence) and any(n < 0 for n in given):
-        raise _overflow(given)
-    if isinstance(given, int) and given < 0:
-        raise _overflow([given])
-    shape = creation.sizes_of(sizes, "resize_")
+    given = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+    shape = creation.whole_list("resize_", "size", 1, given)
+    if any(n < 0 for n in shape):
+        raise _overflow(shape)
     inplace.check_captured(self, "resize_")
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from ..base.errors import argument_error
 from ..base.naming import public_module
 
 BOOL, INTEGRAL, FLOATING, COMPLEX = range(4)  # categories, in promotion order
@@ -156,17 +157,37 @@ def promote(a: DType, b: DType) -> DType:
     if a.category == b.category or b in _LARGE_UNSIGNED:
         return _promote_within(a, b)
     if b.category == COMPLEX:
+        if a in _LARGE_UNSIGNED:
+            raise _unpromoted(a, b)
         return complex128 if a is float64 else b
     return b
+
+
+def promote_types(type1: DType, type2: DType) -> DType:
+    """The smallest dtype that two dtypes convert to.
+
+    Raises RuntimeError for uint16, uint32 and uint64 beside other integers and complex dtypes.
+
+    >>> import yesca as torch
+    >>> torch.promote_types(torch.int32, torch.float16)
+    torch.float16
+    """
+    given = as_dtype(type1), as_dtype(type2)
+    for position, dtype in enumerate(given, start=1):
+        if not isinstance(dtype, DType):
+            raise argument_error("promote_types", f"type{position}", position, "torch.dtype", dtype)
+    return promote(*given)
+
+
+def _unpromoted(a: DType, b: DType) -> RuntimeError:
+    return RuntimeError("Promotion for uint16, uint32, uint64 types is not supported, attempted to "
+                        f"promote {SCALAR_NAMES[a]} and {SCALAR_NAMES[b]}")
 
 
 def _promote_within(a: DType, b: DType) -> DType:
     if b.category == INTEGRAL:
         if a in _LARGE_UNSIGNED or b in _LARGE_UNSIGNED:
-            raise RuntimeError(
-                "Promotion for uint16, uint32, uint64 types is not supported, attempted to "
-                f"promote {SCALAR_NAMES[a]} and {SCALAR_NAMES[b]}"
-            )
+            raise _unpromoted(a, b)
         if uint8 in (a, b):
             other = b if a is uint8 else a
             return int16 if other is int8 else other
@@ -228,7 +249,8 @@ def combine(dimmed: list[DType], zero_dim: list[DType], numbers: list[int]) -> D
         if best is None:
             return default_for(category)
         if category > best.category:
-            best = promote(best, default_for(category))
+            wide = default_for(category)
+            best = wide if best in _LARGE_UNSIGNED else promote(best, wide)
             if category == COMPLEX and best.category == COMPLEX and dimmed + zero_dim:
                 best = _complex_for(dimmed + zero_dim)
     assert best is not None

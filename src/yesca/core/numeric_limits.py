@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from ..base.naming import public_module
-from .dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, DType, get_default_dtype
+from .dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, DType, as_dtype, get_default_dtype
 
 #: bits of the exponent and of the stored fraction, and decimal digits that survive a round trip
 _FORMATS = {
@@ -24,7 +24,7 @@ class finfo:
     __slots__ = ("bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution", "dtype")
 
     def __init__(self, type: DType | None = None) -> None:
-        dtype = get_default_dtype() if type is None else type
+        dtype = get_default_dtype() if type is None else as_dtype(type)
         _check_dtype("finfo", dtype)
         if dtype.category not in (FLOATING, COMPLEX):
             raise TypeError(
@@ -76,6 +76,7 @@ class iinfo:
     __slots__ = ("bits", "max", "min", "dtype")
 
     def __init__(self, type: DType) -> None:
+        type = as_dtype(type)
         _check_dtype("iinfo", type)
         if type.category == BOOL:
             raise TypeError("torch.bool is not supported by torch.iinfo")

@@ -132,6 +132,9 @@ def _make(dtype: DType, shape: Size, strides: tuple[int, ...] | None, device: De
     )
     last = 1 + sum((size - 1) * step for size, step in zip(shape, steps, strict=True))
     made.nbytes = last * dtype.itemsize if made.numel else 0
+    if made.nbytes >= 1 << 63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}"
+                           + ("" if made.contiguous else f" and strides={list(steps)}"))
     made.dense = made.contiguous or _is_dense(shape, steps)
     _table[full] = made
     return made

@@ -25,17 +25,23 @@ def sizes_of(size: Any, name: str = "zeros") -> tuple[int, ...]:
         raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
-    made = []
-    for position, value in enumerate(size):
+    made = whole_list(name, "size", 1, size)
+    negative = next((n for n in made if n < 0), None)
+    if negative is not None:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: "
+                           f"{list(made)}")
+    return made
+
+
+def whole_list(name: str, argument: str, position: int, given: Any) -> tuple[int, ...]:
+    """A list of whole numbers among a function's arguments."""
+    if not isinstance(given, (tuple, list)):
+        raise argument_error(name, argument, position, "tuple of ints", given)
+    for place, value in enumerate(given):
         if isinstance(value, bool) or not hasattr_index(value):
-            raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, but "
-                            f"found element of type {type(value).__name__} at pos {position}")
-        number = value.__index__()
-        if number < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {number}: "
-                               f"{[int(v) for v in size]}")
-        made.append(number)
-    return tuple(made)
+            raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be tuple "
+                            f"of ints, but found element of type {type_name(value)} at pos {place}")
+    return tuple([value.__index__() for value in given])
 
 
 def hasattr_index(value: Any) -> bool:
@@ -47,9 +53,6 @@ def hasattr_index(value: Any) -> bool:
 
 def make(made: Spec) -> Any:
     """An uninitialised tensor of a spec."""
-    if made.nbytes >= 1 << 63:
-        raise RuntimeError("Storage size calculation overflowed with sizes="
-                           f"{list(made.shape)}")
     if made.device is META:
         storage = UntypedStorage._wrap(0, made.nbytes, None, 0, META)
         return registry.wrap(storage, made, 0)
@@ -140,7 +143,7 @@ def empty(*sizes: Any, size: Any = None, out: Any = None, dtype: DType | None = 
         if memory_format.name == "preserve_format":
             raise RuntimeError("unsupported memory format Preserve")
         plain = spec(plain.dtype, shape, strides_for(plain, memory_format), place)
-    elif place is CPU and plain.nbytes < 1 << 63:
+    elif place is CPU:
         from .call import OPERATORS
 
         return finished(OPERATORS.uninitialised(shape, plain.dtype), requires_grad)
@@ -159,8 +162,11 @@ def full(size: Any, fill_value: Any, *, out: Any = None, dtype: DType | None = N
     if dtype is None and out is None:
         dtype = fill_value._spec.dtype if isinstance(fill_value, TensorBase) \
             else default_for(number_category(fill_value))
-    size = (size,) if isinstance(size, int) else size
+    if not isinstance(size, (tuple, list)):
+        raise argument_error("full", "size", 1, "tuple of ints", size)
     if isinstance(fill_value, TensorBase):
+        if fill_value._spec.ndim:
+            raise argument_error("full", "fill_value", 2, "Number", fill_value)
         fill_value = fill_value.item()  # type: ignore[attr-defined]
     return _filled((tuple(size),), fill_value, out, dtype, layout, device, pin_memory,
                    requires_grad, "full")
@@ -211,9 +217,16 @@ def ones(*sizes: Any, size: Any = None, out: Any = None, dtype: DType | None = N
 def empty_strided(size: Any, stride: Any, *, dtype: DType | None = None, layout: Any = None,
                   device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Any:
     """An uninitialised tensor of these strides."""
-    if len(size) != len(stride):
-        raise RuntimeError("mismatch in length of strides and shape")
-    made = spec(dtype or get_default_dtype(), tuple(size), tuple(stride), resolve(device))
+    shape, steps = (whole_list("empty_strided", name, position, given) for position, (name, given)
+                    in enumerate((("size", size), ("stride", stride)), start=1))
+    if len(shape) != len(steps):
+        raise RuntimeError(f"mismatch in length of strides and shape: {len(steps)} strides, "
+                           f"{len(shape)} sizes")
+    shape = sizes_of((shape,), "empty_strided")
+    if any(step < 0 for step in steps):
+        raise RuntimeError("Storage size calculation overflowed with "
+                           f"sizes={list(shape)} and strides={list(steps)}")
+    made = spec(dtype or get_default_dtype(), shape, steps, resolve(device))
     return finished(make(made), requires_grad)
 
 

@@ -11,7 +11,7 @@ from ..base.naming import public_module
 from ..core import registry
 from ..core.dtypes import DType, as_dtype
 from ..core.spec import spec
-from ..core.tensor_base import Extra, TensorBase
+from ..core.tensor_base import TensorBase
 from ..core.views import retyped
 from ..operators import families
 from ..operators.argument_types import checked, is_whole
@@ -196,12 +196,8 @@ def _check_view() -> Callable[[tuple[Any, ...]], None]:
 
 
 def _retyped(self: Any, dtype: DType) -> Any:
-    """A view of the bytes as another dtype: off the tape, as in PyTorch."""
-    from .call import OPERATORS
-
+    """The bytes seen as another dtype: off the tape and no view of `self`, as in PyTorch."""
     base = self._spec
-    if dtype is base.dtype:
-        return OPERATORS.alias(self)
     if base.conj or base.neg:
         what = "conjugate view tensors" if base.conj else "tensors with negative bit set"
         raise RuntimeError(f"torch.Tensor.view is not supported for {what} when converting to a "
@@ -209,9 +205,6 @@ def _retyped(self: Any, dtype: DType) -> Any:
     shape, strides, offset = retyped(base, dtype, self._offset)
     made = registry.wrap(self._storage, spec(dtype, shape, strides, base.device), offset)
     made._counter = self._counter
-    extra = made._extra = self._extra.__class__() if self._extra is not None else Extra()
-    extra.base = self if self._extra is None or self._extra.base is None else self._extra.base
-    extra.seen = self._counter.value if self._counter is not None else 0
     return made
 
 

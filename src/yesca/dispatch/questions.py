@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.errors import type_name
 from ..base.naming import public_module
 from ..core import dtypes, registry
 from ..core.dtypes import DType, number_category
 from ..core.tensor_base import TensorBase
+from ..operators.argument_types import is_number
 from .state import STATE
 
 
@@ -113,10 +115,19 @@ def result_type(tensor1: Any, tensor2: Any) -> DType:
     torch.float32
     """
     both = (tensor1, tensor2)
+    if not all(map(is_number_or_tensor, both)):
+        raise TypeError("result_type() received an invalid combination of arguments - got "
+                        f"({', '.join(map(type_name, both))}), but expected two of tensors and "
+                        "numbers")
     tensors = [v._spec for v in both if isinstance(v, TensorBase)]
     return dtypes.combine([s.dtype for s in tensors if s.ndim],
                           [s.dtype for s in tensors if not s.ndim],
                           [number_category(v) for v in both if not isinstance(v, TensorBase)])
+
+
+def is_number_or_tensor(value: Any) -> bool:
+    """Whether a value has a part in promotion."""
+    return isinstance(value, TensorBase) or is_number(value)
 
 
 def has_derivative(*tensors: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from typing import Any
 
-from ..core.dtypes import int64
+from ..core.dtypes import INTEGRAL, int64
 from ..core.tensor_base import TensorBase
 from .kinds import composite
 from .losses import reduction_name
@@ -19,11 +19,35 @@ NOTHING = float("-inf")
 def _lengths(values: Any, count: int, name: str) -> list[int]:
     made: Any = values
     if isinstance(values, TensorBase):
+        if values._spec.dtype.category != INTEGRAL:
+            raise RuntimeError(f"{name} must be integral")
         made = values.tolist()  # type: ignore[attr-defined]
     made = [made] if isinstance(made, int) else [int(n) for n in made]
     if len(made) != count:
         raise RuntimeError(f"{name} must be of size batch_size")
+    if made and min(made) < 0:
+        raise RuntimeError(f"Expected {name} to have value at least 0, but got value {min(made)}"
+                           f" {_WHILE}")
     return made
+
+
+_WHILE = "(while checking arguments for ctc_loss_allocate_outputs)"
+
+
+def _check_targets(targets: Any, lengths: list[int]) -> None:
+    """Refuse targets that do not hold as many labels as the lengths say."""
+    shape = tuple(targets.shape)
+    if len(shape) not in (1, 2):
+        raise RuntimeError(f"Expected 1 to 2 dimensions, but got {len(shape)}-dimensional tensor "
+                           f"for argument #2 'targets' {_WHILE}")
+    wanted = len(lengths) if len(shape) == 2 else sum(lengths)
+    longest = max(lengths, default=0)
+    if shape[0] != wanted:
+        raise RuntimeError(f"Expected tensor to have size {wanted} at dimension 0, but got size "
+                           f"{shape[0]} for argument #2 'targets' {_WHILE}")
+    if len(shape) == 2 and shape[1] < longest:
+        raise RuntimeError(f"Expected tensor to have size at least {longest} at dimension 1, but "
+                           f"got size {shape[1]} for argument #2 'targets' {_WHILE}")
 
 
 def _labels(targets: Any, lengths: list[int], blank: int, classes: int) -> list[list[int]]:
@@ -89,6 +113,8 @@ def _ctc(ops: Any, log_probs: Any, targets: Any, input_lengths: Any, target_leng
         log_probs = ops.unsqueeze(log_probs, 1)
         targets = ops.reshape(targets, (1, -1))
     steps, samples, classes = log_probs.shape
+    if not log_probs.numel():
+        raise RuntimeError("log_probs tensor must not be empty")
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")
     times = _lengths(input_lengths, samples, "input_lengths")
@@ -96,6 +122,7 @@ def _ctc(ops: Any, log_probs: Any, targets: Any, input_lengths: Any, target_leng
         raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value "
                            f"{max(times)}")
     counts = _lengths(target_lengths, samples, "target_lengths")
+    _check_targets(targets, counts)
     places, skips = _paths(_labels(targets, counts, blank, classes), blank)
     options = dict(dtype=log_probs.dtype, device=log_probs.device)
     width = len(places[0]) if places else 1

@@ -51,6 +51,9 @@ def _between(ops: Any, ordered: Any, place: Any, interpolation: str) -> Any:
     return ops.lerp(low, high, weight)
 
 
+LARGEST = 1 << 24  # places up to here are exact in all dtypes that quantiles are made in
+
+
 def _quantile(name: str) -> Any:
     def body(ops: Any, self: Any, q: Any, dim: Any, keepdim: bool, interpolation: str) -> Any:
         q = _checked(ops, name, self, q, interpolation)
@@ -59,6 +62,9 @@ def _quantile(name: str) -> Any:
         line = ops.reshape(self, (-1,)) if dim is None or ndim == 0 else ops.movedim(self, d, -1)
         ordered = ops.sort_order(line, -1, False)[0]
         size = line.shape[-1]
+        if size > LARGEST:
+            raise RuntimeError(f"{name}() input tensor is too large: {size} elements in a row, and "
+                               f"at most {LARGEST} can be told apart; take some of them, or sort")
         last = ops.narrow(ordered, -1, size - 1, 1)
         wanted = ops.reshape(q, (-1,))  # (Q)
         if name == "quantile":

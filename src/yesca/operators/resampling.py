@@ -293,7 +293,16 @@ def result_size(shape: Sizes, output_size: Any, factors: Any) -> Sizes:
     """The sizes asked for, or the input's times the factors, rounded down."""
     if output_size is not None:
         return tuple(int(n) for n in output_size)
-    return tuple(int(n * f) for n, f in zip(shape[2:], factors, strict=True))
+    return tuple(scaled_size(n, f) for n, f in zip(shape[2:], factors, strict=True))
+
+
+def scaled_size(size: int, factor: float) -> int:
+    """size * factor, rounded down, if it is a number that 64 bits hold."""
+    made = size * factor
+    if not -(2.0 ** 63) <= made < 2.0 ** 63:
+        raise RuntimeError("value cannot be converted to type int64_t without overflow: size "
+                           f"{size} times {factor}")
+    return int(made)
 
 
 def _public(mode: str, corners: bool) -> Any:

@@ -286,7 +286,10 @@ composite("isin(Tensor elements, Tensor test_elements, *, bool assume_unique=Fal
 # ---- counts ----------------------------------------------------------------------------------
 
 def _bincount(ops: Any, self: Any, weights: Any, minlength: int) -> Any:
-    if self.dim() != 1 or self.dtype.category > INTEGRAL:
+    if self.dtype.category != INTEGRAL:
+        raise NotImplementedError(
+            f"\"bincount_cpu\" not implemented for '{SCALAR_NAMES[self.dtype]}'")
+    if self.dim() != 1:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
@@ -342,6 +345,8 @@ rows("histogram_fixed(Tensor self, int bins, Scalar low, Scalar high) -> Tensor"
 def _histc_public(ops: Any, self: Any, bins: int, min: Any, max: Any) -> Any:
     if bins <= 0:
         raise RuntimeError("bins must be > 0")
+    if self.dtype.category == BOOL:
+        raise NotImplementedError("\"histogram_cpu\" not implemented for 'Bool'")
     low, high = min, max
     if low > high:
         raise RuntimeError("max must be larger than min")

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..core import views as algebra
 from ..core.dtypes import (
-    COMPLEX, FLOATING, SCALAR_NAMES, float32, float64, int64, uint32, uint64,
+    COMPLEX, FLOATING, SCALAR_NAMES, bool_, float32, float64, int64, uint32, uint64,
 )
 from ..core.memory_formats import kept
 from ..core.spec import spec
@@ -49,6 +49,19 @@ def _key(value: Expr, descending: bool) -> Expr:
     return ~key if dtype.itemsize == 8 else const(LOW, uint64) - key
 
 
+def _no_kernel(name: str) -> Any:
+    return lambda shown: NotImplementedError(f"\"{name}\" not implemented for '{shown}'")
+
+
+#: Errors of what orders numbers only.
+_NO_TRUTHS = {
+    "topk_order": lambda _: RuntimeError("topk does not support bool dtypes on CPU"),
+    "kthvalue_order": _no_kernel("kthvalue_cpu"),
+    **{f"{name}_order": _no_kernel("median_out") for name in ("median", "nanmedian")},
+    **{f"{name}_all": _no_kernel("median_cpu") for name in ("median", "nanmedian")},
+}
+
+
 def _line(p: Any, self: Any, dim: int) -> tuple[Any, int, list[int], int]:
     """self with `dim` last, the dimension's number, the other sizes and its size."""
     if self.spec.dtype.category == COMPLEX:
@@ -56,6 +69,8 @@ def _line(p: Any, self: Any, dim: int) -> tuple[Any, int, list[int], int]:
         if shown is not None:
             raise RuntimeError(f" {shown} does not support complex dtypes on CPU")
         raise p.record.lacks(SCALAR_NAMES[self.spec.dtype])
+    if self.spec.dtype is bool_ and p.record.name in _NO_TRUTHS:
+        raise _NO_TRUTHS[p.record.name]("Bool")
     if self.spec.ndim == 0:
         algebra.wrap_dim(dim, 0)
         return self.seen(((1,), (1,), 0)), 0, [], 1

@@ -31,10 +31,11 @@ KERNELS = {
     "logical_and": "logical_and_cpu", "logical_or": "logical_or_cpu",
     "logical_xor": "logical_xor_cpu", "logical_not": "logical_not_cpu",
     "lt": "lt_cpu", "le": "le_cpu", "gt": "gt_cpu", "ge": "ge_cpu",
-    "max_all": "max_all", "min_all": "min_all", "maximum": "maximum_cpu",
-    "minimum": "minimum_cpu", "fill_where": "masked_fill", "neg": "neg_cpu",
-    "pow_general": "pow", "square": "pow", "relu": "clamp_min_scalar_cpu", "sign": "sign_cpu",
-    "sgn": "sign_cpu", "tril": "tril", "triu": "triu",
+    "max_dim": "max_cpu", "min_dim": "min_cpu", "cummax_order": "cummax_cpu",
+    "cummin_order": "cummin_cpu", "max_all": "max_all", "min_all": "min_all",
+    "maximum": "maximum_cpu", "minimum": "minimum_cpu", "fill_where": "masked_fill",
+    "neg": "neg_cpu", "pow_general": "pow", "square": "pow", "relu": "clamp_min_scalar_cpu",
+    "sign": "sign_cpu", "sgn": "sign_cpu", "tril": "tril", "triu": "triu",
     "count_nonzero": "nonzero_count_cpu", "hash_tensor": "xor_sum_cpu",
 }
 

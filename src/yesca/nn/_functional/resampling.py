@@ -6,6 +6,7 @@ from __future__ import annotations
 from ...base.frames import warn
 from ... import functional as ops
 from ..._tensor import Tensor
+from ...operators.resampling import scaled_size
 from . import pooling
 
 # mode: {rank of the input: operator}; the flag says whether it takes `align_corners`.
@@ -58,7 +59,7 @@ def interpolate(
     if recompute_scale_factor and size is not None:
         raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
     if factors is not None and (recompute_scale_factor or mode == "area"):
-        output_size = [int(s * f) for s, f in zip(input.shape[2:], factors, strict=True)]
+        output_size = [scaled_size(s, f) for s, f in zip(input.shape[2:], factors, strict=True)]
         factors = None
     rank = input.dim()
     if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and rank == 4):
