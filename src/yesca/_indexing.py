@@ -254,7 +254,8 @@ def _settled(item: Any) -> Any:
         return from_data.tensor(item)
     if isinstance(item, TensorBase):
         spec = item._spec
-        if not spec.ndim and spec.dtype.category == INTEGRAL and spec.dtype is not uint8:
+        if not spec.ndim and spec.dtype.category == INTEGRAL and spec.dtype is not uint8 \
+                and item._all_examples() is item:  # one of a batch has no number of its own
             return int(item.item())  # type: ignore[attr-defined]
         if spec.dtype not in _INDICES:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")

@@ -54,6 +54,7 @@ HOMES: dict[str, str] = {
     "_symbolic_numbers": (
         "SymInt SymFloat SymBool sym_int sym_float sym_not sym_sqrt sym_max sym_min sym_sum sym_ite"
     ),
+    "_lobpcg": "lobpcg",
     "_lowrank": "pca_lowrank svd_lowrank",
     "graph.public": "compile",
     "func": "vmap",

@@ -237,3 +237,11 @@ def test_functions_that_vmap_refuses():
         torch.vmap(Old.apply)(torch.ones(2))
     with pytest.raises(RuntimeError, match="has both generate_vmap_rule=True and an overridden"):
         torch.vmap(Both.apply)(torch.ones(2))
+
+
+def test_examples_as_indices():
+    table, rows = torch.arange(12.0).reshape(3, 4), torch.tensor([2, 0])
+    columns = torch.tensor([1, 3])
+    assert torch.vmap(lambda r, c: table[r, c])(rows, columns).tolist() == [9.0, 3.0]
+    assert torch.vmap(lambda r, c: table[r][c])(rows, columns).tolist() == [9.0, 3.0]
+    assert torch.vmap(lambda r: table[r, 1:3])(rows).tolist() == [[9.0, 10.0], [1.0, 2.0]]

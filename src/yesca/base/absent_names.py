@@ -38,7 +38,7 @@ NAMES: dict[str, str] = {
         "fork fused_moving_avg_obs_fake_quant fx get_autocast_ipu_dtype get_autocast_xla_dtype "
         "get_file_path hsmm hspmm hub import_ir_module import_ir_module_from_buffer indices_copy "
         "init_num_threads int_repr is_autocast_ipu_enabled is_autocast_xla_enabled is_distributed "
-        "is_vulkan_available library lobpcg lstsq matrix_rank merge_type_from_type_comment "
+        "is_vulkan_available library lstsq matrix_rank merge_type_from_type_comment "
         "miopen_batch_norm miopen_convolution miopen_convolution_add_relu miopen_convolution_relu "
         "miopen_convolution_transpose miopen_ctc_loss miopen_depthwise_convolution miopen_rnn "
         "mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_linear_backward_weights "
@@ -136,7 +136,7 @@ NAMES: dict[str, str] = {
     "mps": "Event compile_shader event load_metallib profiler",
     "multiprocessing": "init_reductions pool queue reductions",
     "nn": "backends cpp intrinsic qat quantizable quantized",
-    "nn.attention": "experimental flex_attention varlen",
+    "nn.attention": "experimental varlen",
     "nn.functional": "ScalingType SwizzleType assert_int_or_pair scaled_grouped_mm scaled_mm",
     "nn.parallel": "DistributedDataParallelCPU comm",
     "optim": "SparseAdam sparse_adam",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 from ...backends import cuda as switches
@@ -82,8 +83,7 @@ def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[dict[Any,
 
 
 def __getattr__(name: str) -> Any:
-    if name == "bias":  # on first use: it needs the functions, which need this module's switches
-        from importlib import import_module
-
-        return import_module(".bias", __name__)
+    if name in ("bias", "flex_attention"):
+        # On first use: they need the functions, which need this module's switches.
+        return import_module(f".{name}", __package__)
     raise absent.error(__name__, name)
