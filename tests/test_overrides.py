@@ -222,3 +222,9 @@ def test_the_constructor_of_a_subclass_makes_one(arguments):
 def test_a_constructor_of_too_much():
     with pytest.raises(TypeError, match=r"invalid combination of arguments - got \(list, int\)"):
         Marked([1.0], 3)
+
+
+def test_functions_of_networks_ask_the_same():
+    for name in ("has_torch_function", "handle_torch_function", "has_torch_function_unary",
+                 "has_torch_function_variadic"):
+        assert getattr(torch.nn.functional, name) is getattr(torch.overrides, name)

@@ -241,3 +241,12 @@ def test_sequences_keep_the_shape_of_out():
         assert made is out and out.tolist() == [[0.0, 1.0], [2.0, 3.0]]
     with pytest.warns(UserWarning, match="does not match the computed number of elements 4"):
         assert torch.arange(4, out=torch.zeros(3)).tolist() == [0, 1, 2, 3]
+
+
+def test_names_of_results_that_were_written():
+    values, places = torch.empty(0), torch.empty(0, dtype=torch.int64)
+    made = torch.max(torch.tensor([[1.0, 2.0]]), 1, out=(values, places))
+    assert type(made) is torch.return_types.max_out and made.indices is places
+    assert torch.return_types.linalg_qr_out._fields == ("Q", "R")
+    with pytest.raises(AttributeError, match="has no attribute 'maxi_out'"):
+        _ = torch.return_types.maxi_out

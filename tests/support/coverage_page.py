@@ -40,6 +40,8 @@ OUTSIDE = {
     "`masked.MaskedTensor`": ("masked", "MaskedTensor"),
     "devices other than the CPU and `meta`": ("mps", "Event"),
     "`distributed` on more than one process": ("distributed", "DeviceMesh"),
+    "dispatch modes, selective checkpoints": (
+        "utils.checkpoint", "create_selective_checkpoint_contexts"),
     "`fx`, `export`, `onnx`, `hub`, `library`, `ops`": ("", "fx"),
     "TorchScript": ("", "ScriptModule"),
 }
@@ -145,8 +147,9 @@ Every operator with a check that fails, and why:
 
 ## What is not there at all
 
-Asking for one of these raises an error that says so, and what there is instead. All names that lack
-are in `src/yesca/base/absent_names.py`. The dtypes `complex32`, `float8_*`, `int4` and their like
+Asking for one of these raises an error that says so, and what there is instead. All public names
+that lack are in `src/yesca/base/absent_names.py`; of those that begin with an underscore only some
+that programs ask for nevertheless. The dtypes `complex32`, `float8_*`, `int4` and their like
 can be named and compared only; computing with them is refused.
 
 {table(["what", "instead"], outside)}

@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import time
 from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import pytest
@@ -177,6 +178,13 @@ def test_leaves_by_type():
     assert pytree.tree_map_(lambda v: None, tree) is tree
     with pytest.raises(TypeError, match="must be a type, a tuple of types, or a callable"):
         pytree.map_only(3)
+
+
+def test_tuples_of_the_interpreter():
+    now = time.localtime(0)
+    assert pytree.is_structseq(now) and pytree.is_structseq_class(type(now))
+    assert not pytree.is_structseq_instance(Pair(1, 2)) and not pytree.is_structseq_instance((1,))
+    assert tree_leaves(now) == [now]
 
 
 def test_structures_by_hand():

@@ -160,11 +160,11 @@ NAMES: dict[str, str] = {
     ),
     "testing": "FileCheck",
     "utils": (
-        "ThroughputBenchmark backcompat backend_registration bundled_inputs cmake_prefix_path "
-        "cpp_backtrace cpp_extension debug_log deterministic file_baton flop_counter "
-        "generate_methods_for_privateuse1_backend get_cpp_backtrace hipify jit mkldnn "
-        "mobile_optimizer model_dump model_zoo rename_privateuse1_backend show_pickle tensorboard "
-        "throughput_benchmark viz"
+        "ThroughputBenchmark _python_dispatch backcompat backend_registration bundled_inputs "
+        "cmake_prefix_path cpp_backtrace cpp_extension debug_log deterministic file_baton "
+        "flop_counter generate_methods_for_privateuse1_backend get_cpp_backtrace hipify jit "
+        "mkldnn mobile_optimizer model_dump model_zoo rename_privateuse1_backend show_pickle "
+        "tensorboard throughput_benchmark viz"
     ),
     "utils.benchmark": (
         "CallgrindStats CopyIfCallgrind FunctionCount FunctionCounts FuzzedParameter "

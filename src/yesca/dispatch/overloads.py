@@ -138,10 +138,18 @@ def named_out(made: Any, values: Any) -> Any:
     """Tensors that were written to, under the names of the results `made`."""
     if not isinstance(made, NamedResult):
         return values
-    name = f"{type(made).__name__}_out"
-    if name not in TYPES:
-        TYPES[name] = named_result(name, made._fields)
-    return TYPES[name](values)
+    return out_type(type(made).__name__, made._fields)(values)
+
+
+OUT = "_out"  # the end of the names of such results
+
+
+def out_type(name: str, fields: tuple[str, ...]) -> Any:
+    """The type of results that were written to, from that of new ones."""
+    shown = name + OUT
+    if shown not in TYPES:
+        TYPES[shown] = named_result(shown, fields)
+    return TYPES[shown]
 
 
 def field(made: Any, place: int) -> str:

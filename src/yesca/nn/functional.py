@@ -59,6 +59,10 @@ _OPERATORS = frozenset(
     "grid_sample affine_grid".split()
 )
 
+#: What functions of one's own ask, as those here do.
+_PROTOCOL = frozenset("has_torch_function has_torch_function_unary has_torch_function_variadic "
+                      "handle_torch_function".split())
+
 __all__ = sorted(name for name in (*_FAMILY_OF, *_OPERATORS) if not name.startswith("_"))
 
 
@@ -70,6 +74,8 @@ def __getattr__(name: str):
         from .. import functional as ops
 
         value = getattr(ops, name)
+    elif name in _PROTOCOL:
+        value = getattr(import_module("..overrides", __package__), name)
     else:
         raise absent.error(__name__, name)
     globals()[name] = value  # the next look-up does not come here

@@ -17,15 +17,18 @@ from typing import Any
 from ._pytree_dumps import treespec_dumps, treespec_loads
 from ._pytree_nodes import (
     BUILTIN_TYPES, CONSTANT_NODES, LEAF, SERIALIZED_TYPE_TO_PYTHON_TYPE, STANDARD_DICT_TYPES,
-    SUPPORTED_NODES, SUPPORTED_SERIALIZED_TYPES, ConstantNode, Context, GetAttrKey, KeyPath,
-    LeafSpec, MappingKey, NodeDef, PyTree, SequenceKey, TreeSpec, _deregister_pytree_node,
-    _register_namedtuple, _register_pytree_node, is_constant_class, is_namedtuple,
-    is_namedtuple_class, is_namedtuple_instance, node_type, register_constant,
-    register_dataclass, register_pytree_node,
+    SUPPORTED_NODES, SUPPORTED_SERIALIZED_TYPES, ConstantNode, Context, DumpableContext, FlattenFn,
+    FromDumpableContextFn, GetAttrKey, KeyPath, LeafSpec, MappingKey, NodeDef, PyTree, SequenceKey,
+    ToDumpableContextFn, TreeSpec, UnflattenFn, _deregister_pytree_node, _register_namedtuple,
+    _register_pytree_node, is_constant_class, is_namedtuple, is_namedtuple_class,
+    is_namedtuple_instance, is_structseq, is_structseq_class, is_structseq_instance, node_type,
+    register_constant, register_dataclass, register_pytree_node,
 )
 
 __all__ = [
-    "PyTree", "Context", "TreeSpec", "LeafSpec", "NodeDef", "KeyPath", "SequenceKey",
+    "PyTree", "Context", "FlattenFn", "UnflattenFn", "DumpableContext", "ToDumpableContextFn",
+    "FromDumpableContextFn", "is_structseq", "is_structseq_class", "is_structseq_instance",
+    "TreeSpec", "LeafSpec", "NodeDef", "KeyPath", "SequenceKey",
     "MappingKey", "GetAttrKey", "ConstantNode", "SUPPORTED_NODES", "SUPPORTED_SERIALIZED_TYPES",
     "SERIALIZED_TYPE_TO_PYTHON_TYPE", "STANDARD_DICT_TYPES", "BUILTIN_TYPES", "CONSTANT_NODES",
     "register_pytree_node", "_register_pytree_node", "_deregister_pytree_node",

@@ -14,6 +14,9 @@ Context = Any
 PyTree = Any
 Flatten = Callable[[Any], tuple[list[Any], Any]]
 Unflatten = Callable[[Iterable[Any], Any], Any]
+FlattenFn, UnflattenFn = Flatten, Unflatten
+DumpableContext = Any
+ToDumpableContextFn = FromDumpableContextFn = Callable[[Any], Any]
 KeyPath = tuple[Any, ...]
 
 
@@ -234,6 +237,23 @@ def is_namedtuple(obj: Any) -> bool:
 def is_namedtuple_instance(obj: Any) -> bool:
     """Whether a value is a named tuple."""
     return is_namedtuple_class(type(obj))
+
+
+def is_structseq_class(cls: Any) -> bool:
+    """Whether a class is of tuples with named fields that the interpreter makes (time's, os's)."""
+    return (isinstance(cls, type) and cls.__bases__ == (tuple,)
+            and all(isinstance(getattr(cls, name, None), int) for name in
+                    ("n_fields", "n_sequence_fields", "n_unnamed_fields")))
+
+
+def is_structseq(obj: Any) -> bool:
+    """Whether a value, or a class, is such a tuple."""
+    return is_structseq_class(obj if isinstance(obj, type) else type(obj))
+
+
+def is_structseq_instance(obj: Any) -> bool:
+    """Whether a value is such a tuple."""
+    return is_structseq_class(type(obj))
 
 
 def _register_namedtuple(cls: Any, *, serialized_type_name: str) -> None:
