@@ -34,15 +34,15 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     Raises AssertionError where the features of the two differ.
     """
     assert linear.out_features == bn.num_features or bn.num_features == 1, (
-        "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, but they are "
-        f"{linear.out_features} and {bn.num_features}")
+        "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "
+        f"{linear.out_features=} and {bn.num_features=}")
     return _fused(linear, bn, fuse_linear_bn_weights)
 
 
 def _fused(layer: Any, bn: Any, weights: Any, *rest: Any) -> Any:
     assert not (layer.training or bn.training), "Fusion only for eval!"
     assert bn.running_mean is not None and bn.running_var is not None, (
-        "the batch norm has no running statistics to fuse")
+        "bn.running_mean and bn.running_var must not be None")
     made = copy.deepcopy(layer)
     made.weight, made.bias = weights(made.weight, made.bias, bn.running_mean, bn.running_var,
                                      bn.eps, bn.weight, bn.bias, *rest)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from ... import functional as ops
 from ..._tensor import Tensor
+from ...core import dtypes
 
 __all__ = [
     "PackedSequence",
@@ -39,6 +40,10 @@ class PackedSequence(
                 "created manually. They should be instantiated by functions like pack_sequence "
                 "and pack_padded_sequences in nn.utils.rnn."
             )
+        if batch_sizes is None:  # the two together
+            assert isinstance(data, (list, tuple)) and len(data) == 2, (
+                "Expected data to be a list or tuple of length 2")
+            data, batch_sizes = data
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
@@ -81,6 +86,26 @@ class PackedSequence(
         """With the data as float16."""
         return self._replace(data=self.data.half())
 
+    def long(self) -> PackedSequence:
+        """With the data as int64."""
+        return self._replace(data=self.data.long())
+
+    def int(self) -> PackedSequence:
+        """With the data as int32."""
+        return self._replace(data=self.data.int())
+
+    def short(self) -> PackedSequence:
+        """With the data as int16."""
+        return self._replace(data=self.data.short())
+
+    def char(self) -> PackedSequence:
+        """With the data as int8."""
+        return self._replace(data=self.data.char())
+
+    def byte(self) -> PackedSequence:
+        """With the data as uint8."""
+        return self._replace(data=self.data.byte())
+
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes `permutation`."""
@@ -97,13 +122,15 @@ def pack_padded_sequence(
 
     With `enforce_sorted` the lengths must not increase; otherwise the sequences are sorted.
     """
-    sizes = [int(length) for length in lengths]
+    sizes = _whole(lengths)
     rows = input if batch_first else input.transpose(0, 1)  # (N, L, *)
     if len(sizes) != rows.size(0):
         raise RuntimeError(
             f"Expected `len(lengths)` to be equal to batch_size, but got {len(sizes)} "
             f"(batch_size={rows.size(0)})"
         )
+    if not rows.numel():
+        raise RuntimeError("Cannot pack empty tensors.")
     if min(sizes) <= 0:
         raise RuntimeError(
             "Length of all samples has to be greater than 0, but found an element in 'lengths' "
@@ -124,6 +151,19 @@ def pack_padded_sequence(
     batch_sizes = [sum(size > time for size in sizes) for time in range(sizes[0])]
     data = ops.cat([rows[:count, time] for time, count in enumerate(batch_sizes)])
     return PackedSequence(data, ops.tensor(batch_sizes), sorted_indices, None)
+
+
+def _whole(lengths) -> list[int]:
+    """The lengths as numbers; of a list, the whole part of each."""
+    if not isinstance(lengths, Tensor):
+        lengths = ops.tensor(lengths, dtype=dtypes.int64)
+    if lengths.dim() != 1:
+        kind = lengths.type().rpartition(".")[2].removesuffix("Tensor")
+        raise RuntimeError(
+            "'lengths' argument should be a 1D CPU int64 tensor, but got "
+            f"{lengths.dim()}D {lengths.device.type} {kind} tensor"
+        )
+    return [int(length) for length in lengths.tolist()]
 
 
 def pad_packed_sequence(
