@@ -145,6 +145,9 @@ MODULES = [
     "nn.InstanceNorm3d(2); x(2, 2, 3, 3, 2)",
     "nn.RMSNorm(4); x(2, 3, 4)",
     "nn.LocalResponseNorm(3, alpha=0.5); x(2, 6, 4, 4)",
+    # PyTorch's gradient of this one is not the derivative of its forward (its gradcheck fails).
+    "nn.CrossMapLRN2d(3, alpha=0.5, k=2); x(2, 6, 4, 4).detach()",
+    "nn.SyncBatchNorm(3).eval(); x(4, 3, 5)",
     "nn.RNN(4, 3, num_layers=2); x(5, 2, 4)",
     "nn.RNN(4, 3, nonlinearity='relu', bidirectional=True, batch_first=True); x(2, 5, 4)",
     "nn.LSTM(4, 3, num_layers=2, bidirectional=True); x(5, 2, 4)",
@@ -186,6 +189,8 @@ MODULES = [
     "nn.CTCLoss(); torch.log_softmax(x(7, 2, 4), -1), i(3, 2, 2) + 1, torch.tensor([7, 5]),"
     " torch.tensor([2, 1])",
     "nn.NLLLoss(); torch.log_softmax(x(6, 4), -1), i(4, 6)",
+    "nn.NLLLoss2d(); torch.log_softmax(x(2, 4, 3, 2), 1), i(4, 2, 3, 2)",
+    "nn.LinearCrossEntropyLoss(5, 4, bias=True, label_smoothing=0.1); x(6, 5), i(4, 6)",
     "nn.PoissonNLLLoss(full=True); x(3, 4), p(3, 4) * 4",
     "nn.GaussianNLLLoss(); x(3, 4), x(3, 4), p(3, 1)",
     "nn.KLDivLoss(reduction='batchmean'); torch.log_softmax(x(3, 4), -1), q(3, 4)",
@@ -208,8 +213,9 @@ MODULES = [
 
 #: Classes that no case can call: they hold others, or are for deriving from.
 NO_LAYERS = {
-    "Buffer", "Container", "Module", "ModuleDict", "ModuleList", "Parameter", "ParameterDict",
-    "ParameterList", "RNNBase", "RNNCellBase", "UninitializedBuffer", "UninitializedParameter",
+    "Buffer", "Container", "DataParallel", "LinearCrossEntropyOptions", "Module", "ModuleDict",
+    "ModuleList", "Parameter", "ParameterDict", "ParameterList", "RNNBase", "RNNCellBase",
+    "UninitializedBuffer", "UninitializedParameter",
 }  # fmt: skip
 
 
