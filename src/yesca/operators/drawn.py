@@ -17,6 +17,8 @@ from ..loops.ir import Expr
 from .arithmetic import no_derivative
 from .kinds import composite, elementwise, rows
 
+_GRAIN = 64  # elements of a chunk: each takes a series
+
 
 def _zero(grad: Expr) -> Any:
     return 0
@@ -57,15 +59,24 @@ rows("drawn_gamma(Tensor self, Tensor concentration) -> Tensor", _keep, kind="co
 
 def _slope(function: str) -> Any:
     def program(p: Any, *operands: Any) -> None:
-        p.host(function, [p.result(spec(float64, operands[0].spec.shape, None, p.device)),
-                          *operands])
+        made = p.result(spec(float64, operands[0].spec.shape, None, p.device))
+        p.native(function, [made, *(_dense(p, x) for x in operands)], [], made.spec.numel, _GRAIN)
     return program
 
 
-rows("gamma_slope(Tensor a, Tensor x, Tensor psi) -> Tensor", _slope("gamma_slope"),
+def _dense(p: Any, x: Any) -> Any:
+    """An operand with its elements one after the other."""
+    if x.spec.contiguous:
+        return x
+    dense = p.temporary(tuple(x.spec.shape), x.spec.dtype)
+    p.flat(lambda value: value, [x], [dense])
+    return dense
+
+
+rows("gamma_slope(Tensor a, Tensor x, Tensor psi) -> Tensor", _slope("gamma_slope_words"),
      kind="library", method=False)
-rows("beta_slope(Tensor x, Tensor a, Tensor total, Tensor psi) -> Tensor", _slope("beta_slope"),
-     kind="library", method=False)
+rows("beta_slope(Tensor x, Tensor a, Tensor total, Tensor psi) -> Tensor",
+     _slope("beta_slope_words"), kind="library", method=False)
 
 
 def _as_drawn(ops: Any, name: str, made: Any, like: Any, parameters: tuple[Any, ...]) -> Any:

@@ -10,16 +10,16 @@ def address(name: str) -> int:
     """The address of the machine function `name(words, low, high)`."""
     from .. import units
     from ..native import drawing
-    from . import sorting
+    from . import quantiles, sorting
 
-    module = next(m for m in (sorting, drawing) if name in vars(m))
+    module = next(m for m in (sorting, quantiles, drawing) if name in vars(m))
     return units.address(getattr(module, name))
 
 
 def host_function(name: str) -> Callable[..., Any]:
     """The function of NumPy arrays of this name."""
-    from . import fourier, lapack, polynomials, quantiles, symmetric
+    from . import fourier, lapack, polynomials, symmetric
 
-    rooms = (lapack, symmetric, fourier, polynomials, quantiles)
+    rooms = (lapack, symmetric, fourier, polynomials)
     module = next(m for m in rooms if name in vars(m))
     return getattr(module, name)  # type: ignore[no-any-return]
