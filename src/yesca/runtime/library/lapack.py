@@ -246,10 +246,10 @@ def substitute(a: Any, b: Any, upper: bool, unit: bool) -> Any:
         tail = substitute(a[..., second, second], rest, upper, unit)
         return np.concatenate((tail, head) if upper else (head, tail), -2)
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    made = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])))
+    made = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])), order="C")
     for k in reversed(range(size)) if upper else range(size):
         done = slice(k + 1, None) if upper else slice(k)
-        made[..., k, :] -= np.einsum("...j,...jn->...n", a[..., k, done], made[..., done, :])
+        made[..., k, :] -= (a[..., k, None, done] @ made[..., done, :])[..., 0, :]
         if not unit:
             made[..., k, :] /= a[..., k, k, None]
     return made
