@@ -43,7 +43,7 @@ class Duck:
     lambda m: m.sum(), lambda m: m[0], lambda m: m.detach(), lambda m: m.double(),
     lambda m: m.clone(), lambda m: torch.cat([m, m]), lambda m: m.add_(1), lambda m: m.view(2, 1),
     lambda m: m.max(0)[1], lambda m: m.data, lambda m: m > 0, lambda m: torch.zeros_like(m),
-    lambda m: m.T, lambda m: m.unbind()[1], lambda m: torch.nn.functional.relu(m),
+    lambda m: m.view(1, 2).T, lambda m: m.unbind()[1], lambda m: torch.nn.functional.relu(m),
     lambda m: m.new_zeros(2), lambda m: next(iter(m)), lambda m: torch.ones(2).add(m),
 ])
 def test_results_keep_the_subclass(function):
@@ -144,12 +144,34 @@ class Noted(torch.Tensor):
     (lambda x: setattr(x, "data", torch.zeros(2, 3)), "torch.Tensor.data.__set__"),
     (lambda x: x.requires_grad_(), "torch.Tensor.requires_grad_"),
     (lambda x: x.untyped_storage(), "torch.Tensor.untyped_storage"),
+    (lambda x: x == 1, "torch.Tensor.__eq__"), (lambda x: x != 1, "torch.Tensor.ne"),
+    (lambda x: x % 2, "torch.Tensor.remainder"), (abs, "torch.Tensor.abs"),
+    (lambda x: +x, "torch.Tensor.positive"), (lambda x: -x, "torch.Tensor.neg"),
     (lambda x: len(x), "torch.Tensor.__len__"), (repr, "torch.Tensor.__repr__")])
 def test_attributes_are_functions_too(use, name):
     x = torch.ones(2, 3).as_subclass(Noted)
     Noted.seen.clear()
     use(x)
     assert Noted.seen == [name]
+
+
+def test_functions_whose_results_stay_plain():
+    found = torch.overrides.get_default_nowrap_functions()
+    assert {torch.Tensor.grad.__get__, torch.Tensor._base.__get__} <= found
+
+
+def test_equality_is_the_method_of_tensors():
+    seen = []
+
+    class Kept(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = torch.ones(2).as_subclass(Kept)
+    x == x  # noqa: B015
+    assert seen == [torch.Tensor.__eq__]
 
 
 def test_what_attributes_give():

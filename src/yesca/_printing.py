@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .core.dtypes import get_default_dtype
+from .dispatch.state import STATE
 
 
 @dataclass(slots=True)
@@ -330,6 +331,8 @@ def tensor_repr(
         if tensor.is_meta:
             tensor_contents = "..."
         else:
+            if STATE.recorder is not None:
+                STATE.recorder.shown()
             tensor_contents = "[]" if 0 in tensor.shape else _contents(tensor, indent)
     notes = [f"device='{tensor.device}'"] if tensor.device.type != "cpu" else []
     notes += _size_and_dtype(tensor) + _gradient_note(tensor)

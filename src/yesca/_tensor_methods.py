@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _legacy_methods, _rare_methods, _restrided, _view_writes
 from .base.errors import too_big, type_name
-from .base.frames import warn
+from .base.frames import warn, warn_once
 from .core.devices import CPU, resolve
 from .core.dtypes import (
     BY_NAME, FLOATING, INTEGRAL, DType, as_dtype, default_for, get_default_dtype,
@@ -252,12 +252,30 @@ def _xpu(self: Any, *args: Any, **kwargs: Any) -> Any:
     raise AssertionError("Torch not compiled with XPU enabled")
 
 
+def _warn_of_number(self: Any, name: str, instead: str) -> None:
+    """0-dim tensors are their own transposes; to ask for these is likely an error."""
+    if self.dim() == 0:
+        warn_once(f"Tensor.{name} is deprecated on 0-D tensors. {instead}")
+
+
+_SAME = "This function is the identity in these cases."
+_CONJUGATE = "Consider using x.conj()."
+
+
 def _transposed_all(self: Any) -> Any:
+    _warn_of_number(self, "T", _SAME)
+    if self.dim() not in (0, 2):
+        warn_once(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
+            "deprecated and it will throw an error in a future release. Consider `x.mT` to "
+            "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to "
+            "reverse the dimensions of a tensor.")
     dims = range(self.dim() - 1, -1, -1)
     return OPERATORS.permute(self, tuple(dims))
 
 
 def _last_two(self: Any) -> Any:
+    _warn_of_number(self, "mT", _SAME)
     if self.dim() < 2:
         if self.dim() == 0:
             return self
@@ -267,6 +285,7 @@ def _last_two(self: Any) -> Any:
 
 
 def _adjoint(self: Any) -> Any:
+    _warn_of_number(self, "mH", _CONJUGATE)
     if self.dim() == 1:
         raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got "
                            "1-D tensor.")
@@ -287,6 +306,7 @@ def _part(name: str, doc: str) -> property:
 
 
 def _hermitian(self: Any) -> Any:
+    _warn_of_number(self, "H", _CONJUGATE)
     if self.dim() not in (0, 2):
         raise RuntimeError("tensor.H is only supported on matrices (2-D tensors). Got "
                            f"{self.dim()}-D tensor."

@@ -136,7 +136,9 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
     """Functions whose results stay plain tensors when a subclass was given."""
-    return set(no_wrap())
+    from ._tensor import Tensor
+
+    return {Tensor.grad.__get__, Tensor._base.__get__, *no_wrap()}  # type: ignore[attr-defined]
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..., Any]:

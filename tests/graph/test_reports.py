@@ -69,7 +69,12 @@ def test_fullgraph_names_the_line():
         y = x * 2
         return str(y)  # here
 
-    for function, text in ((branching, "if y.sum() > 0"), (shown, "return str(y)")):
+    def argument(x):
+        print(x)  # here
+        return x + 1
+
+    for function, text in ((branching, "if y.sum() > 0"), (shown, "return str(y)"),
+                           (argument, "print(x)")):
         with pytest.raises(torch._dynamo.exc.Unsupported) as caught:
             torch.compile(function, fullgraph=True)(torch.ones(2))
         assert line_of(function, "# here") in str(caught.value)
@@ -93,7 +98,8 @@ def test_fullgraph_refuses(refused):
     lambda x: torch.nn.functional.dropout(x), lambda x: torch.multinomial(x, 1),
     lambda x: x.masked_fill_(x > 0, 1), lambda x: x.histc(3), torch.clone,
     lambda x: x * x.sum().item(), lambda x: float(x[0]), lambda x: int(x[0]), lambda x: x.numpy(),
-    lambda x: f"{x[0]:.2f}", lambda x: x.long().tolist(), lambda x: 2.0 in x,
+    lambda x: f"{x[0]:.2f}", lambda x: f"{x}{x.sum()}", lambda x: x.long().tolist(),
+    lambda x: 2.0 in x,
     lambda x: x.nonzero(), lambda x: x.unique(), lambda x: x.masked_select(x > 0),
     lambda x: x[x > 0], lambda x: x.long().bincount(), lambda x: torch.zeros(int(x[0])),
 ])

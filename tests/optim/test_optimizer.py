@@ -262,6 +262,8 @@ def test_repr():
     ]
     assert "    lr: 0.1\n" in text
     assert text.endswith("    weight_decay: 0\n)")
+    two = repr(SGD([{"params": [parameter()]}, {"params": [parameter()], "lr": 0.2}], lr=0.1))
+    assert "    weight_decay: 0\n\nParameter Group 1\n    dampening: 0\n" in two
 
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])

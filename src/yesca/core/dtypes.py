@@ -172,11 +172,16 @@ def promote_types(type1: DType, type2: DType) -> DType:
     >>> torch.promote_types(torch.int32, torch.float16)
     torch.float16
     """
-    given = as_dtype(type1), as_dtype(type2)
-    for position, dtype in enumerate(given, start=1):
+    return promote(*_dtypes("promote_types", type1=type1, type2=type2))
+
+
+def _dtypes(function: str, **given: Any) -> list[DType]:
+    """The dtypes among a function's arguments; TypeError for what is none."""
+    found = [as_dtype(value) for value in given.values()]
+    for position, (name, dtype) in enumerate(zip(given, found, strict=True), start=1):
         if not isinstance(dtype, DType):
-            raise argument_error("promote_types", f"type{position}", position, "torch.dtype", dtype)
-    return promote(*given)
+            raise argument_error(function, name, position, "torch.dtype", dtype)
+    return found
 
 
 def _unpromoted(a: DType, b: DType) -> RuntimeError:
@@ -273,9 +278,9 @@ def _complex_for(dtypes: list[DType]) -> DType:
     return default_for(COMPLEX) if widest.category < FLOATING else complex64
 
 
-def can_cast(source: DType, target: DType) -> bool:
-    """Whether a result of `source` may be stored in `target` (category may not go down)."""
-    source, target = as_dtype(source), as_dtype(target)
+def can_cast(from_: DType, to: DType) -> bool:
+    """Whether a result of one dtype may be stored in another (category may not go down)."""
+    source, target = _dtypes("can_cast", from_=from_, to=to)
     if source.category > target.category:
         return False
     return not (source.category == INTEGRAL and target.category == BOOL)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ..base.errors import type_name
+from ..base.errors import argument_error, type_name
 from ..base.naming import public_module
 from ..core.devices import CPU, META, resolve
 from ..core.dtypes import (
@@ -19,6 +19,7 @@ from ..core.dtypes import (
 from ..core.spec import Spec, spec
 from ..core.tensor_base import TensorBase, address_of
 from ..core.views import broadcast_shapes
+from ..operators.argument_types import is_whole, whole
 from ..runtime import draws
 from ..runtime.generator import Generator
 from ..runtime.plan import new_storage
@@ -171,7 +172,7 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: DType | N
     source = fills.generator_of("randperm", generator)
     if out is not None:
         check_out("randperm", out, dtype, device)
-    if not fills._is_whole(n):
+    if not is_whole(n):
         raise TypeError(f"randperm(): argument 'n' (position 1) must be int, not {type_name(n)}")
     wanted = out._spec.dtype if out is not None else as_dtype(dtype) or int64
     _check_permutation(wanted, int(n))
@@ -358,6 +359,9 @@ def multinomial(input: Any, num_samples: int, replacement: bool = False, *,
     >>> torch.multinomial(torch.tensor([0.0, 1.0, 0.0]), 3, replacement=True)
     tensor([1, 1, 1])
     """
+    num_samples = whole("multinomial", "num_samples", 2, num_samples)
+    if not isinstance(replacement, bool):
+        raise argument_error("multinomial", "replacement", 3, "bool", replacement)
     _check_multinomial(input._spec, num_samples, replacement, out)
     chosen = _categories(input, num_samples, replacement, generator)
     if out is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from ..base.frames import warn_once
 from ..base.naming import public_module
 from ..operators.argument_types import refuse_others
 from ..core.devices import CPU, resolve
@@ -38,12 +39,14 @@ def broadcast_shapes(*shapes: Any) -> Any:
     """The common shape of shapes (ints count as shapes of one dimension)."""
     from ..core.spec import Size
 
+    shapes = tuple(s for s in shapes if s is not None)
+    wrong = next((s for s in shapes if not isinstance(s, int | tuple | list)), None)
+    if wrong is not None:
+        raise RuntimeError("Input shapes should be of type ints, a tuple of ints, or a list of "
+                           f"ints, got {wrong}")
     given = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
-    for shape in given:
-        for size in shape:
-            if size < 0:
-                raise RuntimeError(f"Trying to create tensor with negative dimension ({size}): "
-                                   f"({size})")
+    if any(size < 0 for shape in given for size in shape):
+        raise ValueError(f"Attempting to broadcast a dimension with negative length! Got {given}")
     try:
         return Size(_common_shape(*given))
     except RuntimeError as error:
@@ -58,12 +61,10 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
     """
     given = _given(tensors)
     if not given:
-        raise ValueError("meshgrid expects a non-empty TensorList")
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing is None:
-        from ..base.frames import warn
-
-        warn("torch.meshgrid: in an upcoming release, it will be required to pass the "
-             "indexing argument.")
+        warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the "
+                  "indexing argument.")
         indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError("torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but "
@@ -72,6 +73,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
         if t.dim() > 1:
             raise RuntimeError("torch.meshgrid: Expected 0D or 1D tensor in the tensor list but "
                                f"got: {list(t.shape)}")
+        if t.dtype is not given[0].dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype, but got "
+                               f"{given[0].dtype} and {t.dtype}")
     swap = indexing == "xy" and len(given) >= 2
     if swap:
         given[:2] = given[1::-1]
@@ -116,6 +120,7 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
 
 def block_diag(*tensors: Any) -> Any:
     """A matrix with the given matrices along its diagonal."""
+    refuse_others(tensors, 0)
     return ops.block_diag_list(list(tensors))
 
 

@@ -14,7 +14,7 @@ from ..core.spec import spec
 from ..core.tensor_base import TensorBase
 from ..core.views import retyped
 from ..operators import families
-from ..operators.argument_types import checked, is_whole
+from ..operators.argument_types import checked, is_whole, refuse_others
 from ..operators.schema import NUMPY_NAMES
 
 
@@ -237,6 +237,7 @@ def _chain_matmul(*matrices: Any, out: Any = None) -> Any:
         return write_out("chain_matmul", _chain_matmul, matrices, {}, out)
     if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)):
         matrices = tuple(matrices[0])
+    refuse_others(matrices, 0)
     return chain(OPERATORS, matrices)
 
 

@@ -153,9 +153,11 @@ _PYTHON = [
 ]
 #: Python operators that PyTorch hands on under the method's name.
 _RENAMED = {f"__{p}{n}__": f"{m}{'_' if p else ''}" for n, m in (
-    ("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"), ("matmul", "matmul"))
+    ("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"), ("matmul", "matmul"),
+    ("mod", "remainder"))
     for p in ("", "i")} | {"__radd__": "add", "__rmul__": "mul"} | {
-    f"__{n}__": n for n in ("eq", "ne", "lt", "le", "gt", "ge", "neg")}
+    f"__{n}__": n for n in ("ne", "lt", "le", "gt", "ge", "neg", "abs")} | {
+    "__pos__": "positive"}
 _PLAIN_NAMES = frozenset(("as_subclass",))
 
 
@@ -169,7 +171,7 @@ def adopt(cls: Any, tensor: Any) -> None:
         if plain is not None and getattr(cls, name, None) is plain:
             setattr(cls, name, _operator(tensor, name, plain))
     if cls.__iter__ is tensor.__iter__:
-        cls.__iter__ = lambda self: iter(self.unbind()) if self.dim() else tensor.__iter__(self)
+        cls.__iter__ = lambda self: iter(self.unbind(0)) if self.dim() else tensor.__iter__(self)
     if cls.__getattribute__ is object.__getattribute__:
         cls.__getattribute__ = _lookup(tensor)
     if cls.__setattr__ is object.__setattr__:

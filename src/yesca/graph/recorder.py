@@ -254,6 +254,13 @@ class Recorder:
             self.broken(kind, what, self.strict and STATE.recorder is self
                         and what in breaks.REFUSED)
 
+    def shown(self) -> None:
+        """A tensor is about to be written out, one whose values are at hand too: an error where
+        breaks are."""
+        kind, what = breaks.reader(1)
+        if self.strict and STATE.recorder is self and what in breaks.REFUSED:
+            self.broken(kind, what, True)
+
     def broken(self, kind: str, what: str, refused: bool) -> None:
         """Run what is recorded before the function's end; an error where that is refused."""
         with self.lock:

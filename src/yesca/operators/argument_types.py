@@ -111,6 +111,13 @@ def whole(function: str, argument: str, position: int, value: Any) -> int:
     return int(value.__index__())
 
 
+def check_tensors(function: str, **given: Any) -> None:
+    """Refuse what is no tensor among arguments, by their names in order."""
+    for position, (argument, value) in enumerate(given.items(), start=1):
+        if not isinstance(value, TensorBase):
+            raise argument_error(function, argument, position, "Tensor", value)
+
+
 def numbers(function: str, *given: tuple[str, Any]) -> None:
     """Refuse what is no number among arguments, by their names in order."""
     for position, (argument, value) in enumerate(given, start=1):

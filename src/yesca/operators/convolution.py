@@ -12,6 +12,7 @@ from ..core.layouts import channels_last_3d, contiguous_format
 from ..core.memory_formats import strides_in, suggested
 from ..core.spec import spec
 from . import windows
+from .argument_types import is_whole
 from .kinds import composite, rows
 from .normalisation import absent
 from .windows import Windows
@@ -246,8 +247,8 @@ rows(f"convolution(Tensor input, Tensor weight, Tensor? bias, {_NUMBERS}) -> Ten
 
 def _numbers(name: str, value: Any, rank: int) -> tuple[int, ...]:
     """An argument that is one number or one for each dimension."""
-    if isinstance(value, int):
-        return (value,) * rank
+    if is_whole(value):
+        return (int(value),) * rank
     values = tuple(int(n) for n in value)
     if len(values) == 1:
         return values * rank

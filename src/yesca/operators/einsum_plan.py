@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from ..base.errors import argument_error
+from ..core.tensor_base import TensorBase
 from .argument_types import refuse_others
 from .contraction import Labels, pair
 
@@ -197,6 +199,8 @@ def einsum(ops: Any, args: tuple[Any, ...]) -> Any:
             operands = tuple(operands[0])
         refuse_others(operands, 1)
         return evaluate(ops, parse(args[0], tuple(t.dim() for t in operands)), operands)
+    if not isinstance(args[0], TensorBase | list | tuple):
+        raise argument_error("einsum", "equation", 1, "str", args[0])
     wanted = _list_labels(args[-1]) if len(args) % 2 else None
     pairs = args[:len(args) // 2 * 2]
     operands = pairs[::2]

@@ -348,7 +348,7 @@ def _cdist(ops: Any, x1: Any, x2: Any, p: float, compute_mode: str) -> Any:
         if x.dtype.category != FLOATING:
             raise RuntimeError("cdist only supports floating-point dtypes, "
                                f"{name} got: {SCALAR_NAMES[x.dtype]}")
-    if p < 0:
+    if not p >= 0:  # NaN neither
         raise RuntimeError("cdist only supports non-negative p values")
     if x1.dtype is not x2.dtype:
         raise RuntimeError(f"expected scalar type {SCALAR_NAMES[x1.dtype]} but found "

@@ -65,6 +65,11 @@ def _extents(shape: Sizes, result: Sizes, kernel: Sizes, stride: Sizes, padding:
 
 # ---- max_pool --------------------------------------------------------------------------------
 
+def _is_left_out(stride: Any) -> bool:
+    """Whether windows are as far apart as they are wide."""
+    return stride is None or isinstance(stride, tuple | list) and not stride
+
+
 def _max_pool(p: Any, self: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes,
               ceil_mode: bool, indices: bool) -> None:
     rank, shape, dtype = len(kernel), tuple(self.spec.shape), self.spec.dtype
@@ -225,7 +230,7 @@ def _public_max(rank: int, indices: bool) -> Any:
     def body(ops: Any, self: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
              ceil_mode: bool) -> Any:
         kernel = spans.numbers(name, "kernel_size", kernel_size, rank)
-        steps = kernel if stride is None or stride == () else spans.numbers(
+        steps = kernel if _is_left_out(stride) else spans.numbers(
             name, "stride", stride, rank)
         made = ops.max_pool(self, kernel, steps, spans.numbers(name, "padding", padding, rank),
                             spans.numbers(name, "dilation", dilation, rank), bool(ceil_mode),
@@ -394,7 +399,7 @@ def _public_avg(rank: int) -> Any:
     def body(ops: Any, self: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
              count_include_pad: bool, divisor_override: Any = None) -> Any:
         kernel = spans.numbers(name, "kernel_size", kernel_size, rank)
-        steps = kernel if stride is None or stride == () else spans.numbers(
+        steps = kernel if _is_left_out(stride) else spans.numbers(
             name, "stride", stride, rank)
         return ops.avg_pool(self, kernel, steps, spans.numbers(name, "padding", padding, rank),
                             bool(ceil_mode), bool(count_include_pad), divisor_override)

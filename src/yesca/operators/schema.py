@@ -246,6 +246,9 @@ def whole_numbers(value: Any) -> Any:
         return value
     if value is None:
         return value
+    if type(value).__module__ == "numpy" and not getattr(value, "shape", 1) \
+            and value.dtype.kind in "iu":
+        return int(value)
     if isinstance(value, TensorBase):
         spec = value._spec
         whole = not spec.ndim and spec.dtype.category == INTEGRAL

@@ -106,6 +106,10 @@ def _check_source(name: str, self: Any, dim: int, index: Any, source: Any) -> No
     d = algebra.wrap_dim(dim, self.dim())
     mine = [n for k, n in enumerate(self.shape) if k != d]
     other = [n for k, n in enumerate(source.shape) if k != d]
+    if name.startswith("index_copy") and self.dim() != source.dim():
+        raise IndexError(f"{name}_(): When source and destination are not scalars, their "
+                         f"dimensionality must match. Source dimensionality ({source.dim()}), "
+                         f"destination dimensionality ({self.dim()})")
     if mine != other:
         raise RuntimeError(
             f"{name}(): Source/destination tensor must have same slice shapes except at "

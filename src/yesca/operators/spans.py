@@ -10,17 +10,25 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from ..base.errors import argument_error, type_name
 from ..core.dtypes import FLOATING, DType, int64
 from ..core.memory_formats import image
 from ..core.spec import contiguous_strides
 from ..loops.ir import Expr, cast, const, coord, fold, load
 from ..loops.scalar import idiv, irem, maximum, minimum, where
+from .argument_types import is_whole
 
 
 def numbers(name: str, argument: str, value: Any, rank: int) -> tuple[int, ...]:
     """An argument that is one number or one for each dimension."""
-    if isinstance(value, int):
-        return (value,) * rank
+    if is_whole(value):
+        return (int(value),) * rank
+    if not isinstance(value, (tuple, list)):
+        raise argument_error(name, argument, 0, "tuple of ints", value)
+    for at, one in enumerate(value):
+        if not is_whole(one):
+            raise TypeError(f"{name}(): argument '{argument}' must be tuple of ints, but found "
+                            f"element of type {type_name(one)} at pos {at}")
     made = tuple(int(n) for n in value)
     if len(made) == 1:
         return made * rank

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from ... import functional as ops
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad
-from ...base.errors import argument_error
-from ...core.dtypes import SCALAR_NAMES, int64
+from ...core.dtypes import SCALAR_NAMES, int64, promote
+from ...operators.argument_types import check_tensors
 from .reduction import check as check_reduction
 from .reduction import chosen_reduction
 from .reduction import reduce as _reduced
@@ -16,10 +16,9 @@ from .reduction import reduce as _reduced
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between `x1` and `x2` along `dim`; norms count as at least `eps`."""
-    for position, (name, x) in enumerate((("x1", x1), ("x2", x2)), start=1):
-        if not isinstance(x, Tensor):
-            raise argument_error("cosine_similarity", name, position, "Tensor", x)
-    x1, x2 = ops.broadcast_tensors(x1, x2)
+    check_tensors("cosine_similarity", x1=x1, x2=x2)
+    common = promote(x1.dtype, x2.dtype)
+    x1, x2 = ops.broadcast_tensors(x1.to(common), x2.to(common))
     norms = [x.norm(2, dim, keepdim=True).clone() for x in (x1, x2)]
     with no_grad():  # the bound guards the division; the gradient is that of the norm itself
         for norm in norms:
@@ -31,6 +30,7 @@ def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
     """The `p`-norm of `x1 - x2 + eps` along the last dimension."""
+    check_tensors("pairwise_distance", x1=x1, x2=x2)
     return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)
 
 
@@ -62,6 +62,7 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """input where target is 1, max(0, margin - input) where it is -1."""
+    check_tensors("hinge_embedding_loss", input=input, target=target)
     reduction = chosen_reduction(reduction, size_average, reduce)
     apart = (margin - input).clamp_min(0).masked_fill(target == 1, 0)
     together = input.masked_fill(target == -1, 0)
@@ -125,6 +126,7 @@ def multi_margin_loss(
 
     input (N, C) or (C), target (N) or a 0-dim tensor, weight (C).
     """
+    check_tensors("multi_margin_loss", input=input, target=target)
     reduction = chosen_reduction(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -211,6 +213,7 @@ def triplet_margin_loss(
 
     `swap` takes d(positive, negative) instead of d(anchor, negative) where that is smaller.
     """
+    check_tensors("triplet_margin_loss", anchor=anchor, positive=positive, negative=negative)
     reduction = chosen_reduction(reduction, size_average, reduce)
     return triplet_margin_with_distance_loss(
         anchor,

@@ -7,6 +7,7 @@ import math
 from ... import functional as ops
 from ..._tensor import Tensor
 from ...core.dtypes import SCALAR_NAMES, int64
+from ...operators.argument_types import check_tensors
 from ..modules._names import to_tuple
 
 
@@ -243,6 +244,7 @@ def _check_unpool(rank: int, input: Tensor, indices: Tensor, stride) -> None:
 
 
 def _max_unpool(rank: int, input, indices, kernel_size, stride, padding, output_size) -> Tensor:
+    check_tensors(f"max_unpool{rank}d", input=input, indices=indices)
     kernel = to_tuple(kernel_size, rank)
     stride = kernel if stride is None else to_tuple(stride, rank)
     size = _unpool_size(input, kernel, stride, to_tuple(padding, rank), output_size)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ...base.frames import warn
 from ... import functional as ops
 from ..._tensor import Tensor
+from ...operators.argument_types import is_whole
 from ...operators.resampling import scaled_size
 from . import pooling
 
@@ -111,7 +112,7 @@ def _target(input: Tensor, size, scale_factor) -> tuple[list | None, list | None
         )
     if size is None:
         return None, values
-    if not all(hasattr(value, "__index__") for value in values):
+    if not all(map(is_whole, values)):
         raise TypeError(
             "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, "
             f"int], but got size with types {[type(value) for value in values]}"

@@ -8,6 +8,7 @@ from ...autograd.modes import no_grad
 from ...base.errors import argument_error
 from ...core.dtypes import int32, int64
 from ...dispatch.levels import beside
+from ...operators.argument_types import whole
 
 
 def embedding(
@@ -172,6 +173,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """
     if not isinstance(tensor, Tensor):
         raise argument_error("one_hot", "input", 1, "Tensor", tensor)
+    num_classes = whole("one_hot", "num_classes", 2, num_classes)
     if tensor.dtype != int64:
         raise RuntimeError(
             "one_hot is only applicable to index tensor of type LongTensor; got "
