@@ -256,6 +256,25 @@ COMPILED_MEMORY = Suite(
     extra_sides=("yesca, eager",),
 )
 
+# Both layers, forward and backward: 32 rows through weights of 1024 x (128 + 256) and 1024 x 512.
+LSTM_FLOPS = 6.0 * 50 * 32 * 1024 * (128 + 256 + 512)
+RECURRENT = Suite(
+    "recurrent",
+    "a training step of LSTM(128, 256, 2) on 50 x 32, with SGD",
+    Task("recurrent.py"),
+    (Case("LSTM step", limit=1.0, flops=LSTM_FLOPS), Case("LSTM forward")),
+)
+
+OPTIMIZERS = Suite(
+    "optimizers",
+    "one step over 20 tensors of 200 thousand elements, against PyTorch's default form",
+    Task("optimizers.py"),
+    (
+        Case("Adam", limit=0.5, bytes=20 * 200_000 * 7.0 * WORD),
+        *(Case(name) for name in ("SGD", "AdamW", "RMSprop", "Adagrad", "NAdam")),
+    ),
+)
+
 FIRST_STEP = Suite(
     "first_step",
     "the MNIST program from its start to the end of its first optimizer step",
@@ -306,6 +325,8 @@ SUITES = {
         COMPILED_FIRST,
         COMPILED_CALL,
         COMPILED_MEMORY,
+        RECURRENT,
+        OPTIMIZERS,
         FIRST_STEP,
         IMPORT,
         FRAMEWORKS,

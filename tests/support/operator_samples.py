@@ -268,6 +268,8 @@ INTERNAL = frozenset("""
     log_softmax_backward_data matrix_product median_all median_order mode_order nanmedian_all
     nanmedian_order
     native_batch_norm native_layer_norm nll_loss_backward nll_loss_forward part_scatter positions
+    gru_slopes gru_walk lstm_slopes lstm_walk rnn_relu_slopes rnn_relu_walk rnn_tanh_slopes
+    rnn_tanh_walk
     ramp rms_norm_backward roll_one scatter_fold scatter_reduce_fold search_sorted
     softmax_backward_data sort_order split_pieces split_views spread stack_list topk_order
     identity random_chances random_fill random_new underived uninitialised uninitialised_like

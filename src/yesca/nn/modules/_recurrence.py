@@ -6,10 +6,13 @@ from collections.abc import Callable
 
 from ... import functional as ops
 from ..._tensor import Tensor
+from ...core.dtypes import float32, float64
 
 # A step takes what the input gives to the gates (N, gates), the state and the hidden weights; it
 # returns the new state. A state is a tuple whose first entry is the output (N, H).
 State = tuple[Tensor, ...]
+
+BLOCK = 64  # times that one operator walks: what planning costs stays bounded
 
 
 def tanh_step(from_input: Tensor, state: State, weights: tuple) -> State:
@@ -108,11 +111,35 @@ def run_layers(
 
 def walk(mode: str, sequence: Tensor, state: State, weights: dict, backward: bool):
     """One direction of one layer over (L, N, I): outputs (L, N, H) and the last state."""
-    step = STEPS[mode]
     # The part of the gates that does not depend on the state: one product for all times.
     from_input = ops.linear(sequence, weights["weight_ih"], weights["bias_ih"])
+    if weights["weight_hr"] is None and from_input.dtype in (float32, float64):
+        return _walk_in_blocks(mode.lower(), from_input, state, weights, backward)
+    return _walk_by_steps(STEPS[mode], from_input, state, weights, backward)
+
+
+def _walk_in_blocks(name: str, from_input: Tensor, state: State, weights: dict, backward: bool):
+    """One operator for BLOCK times: sequences of all lengths share the plans of their blocks."""
+    run = getattr(ops, f"{name}_walk")
+    blocks = from_input.split(BLOCK)
+    outputs = []
+    for block in reversed(blocks) if backward else blocks:
+        hidden, memory = state if len(state) > 1 else (*state, None)
+        output, cells, _ = run(
+            block, hidden, memory, weights["weight_hh"], weights["bias_hh"], backward
+        )
+        last = 0 if backward else -1
+        state = tuple(held[last] for held in (output, cells)[: len(state)])
+        outputs.append(output)
+    if backward:
+        outputs.reverse()
+    return outputs[0] if len(outputs) == 1 else ops.cat(outputs), state
+
+
+def _walk_by_steps(step, from_input: Tensor, state: State, weights: dict, backward: bool):
+    """The same by one operator after another: for projections and lower precisions."""
     hidden = (weights["weight_hh"], weights["bias_hh"], weights["weight_hr"])
-    times = range(sequence.size(0))
+    times = range(from_input.size(0))
     outputs = []
     for time in reversed(times) if backward else times:
         state = step(from_input[time], state, hidden)
