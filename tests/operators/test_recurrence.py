@@ -1,4 +1,4 @@
-"""Walks of recurrent cells: against one operator after another, derivatives of all orders, blocks."""
+"""Walks of recurrent cells: against single operators, derivatives of all orders, blocks."""
 
 import pytest
 
