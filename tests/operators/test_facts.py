@@ -40,7 +40,6 @@ OTHERS_KEPT = {
 #: Operators whose results come from another last step than PyTorch's, and so have another name.
 OTHER_NODES = {
     "as_strided_copy": "parts of it: a node would not know where self begins",
-    "conj_physical": "of real numbers in place: nothing is done",
     "kron": "a view", "linalg_multi_dot": "no vector is made a matrix",
     "matrix_power": "the first power is a copy",
     "nanquantile": "the last dimension goes by a view", "quantile": "as nanquantile",

@@ -114,8 +114,8 @@ elementwise("conj_copy(Tensor self) -> Tensor", conj, takes="bifc", holomorphic=
             backward={"self": lambda grad: conj(grad)})
 for _suffix in ("", "_"):
     composite(f"conj_physical{_suffix}(Tensor self) -> Tensor",
-              lambda ops, self, name=f"conj_copy{_suffix}": getattr(ops, name)(self)
-              if self.dtype.is_complex else self, out=not _suffix,
+              lambda ops, self, suffix=_suffix: getattr(ops, f"conj_copy{suffix}")(self)
+              if suffix or self.dtype.is_complex else self, out=not _suffix,
               doc="The complex conjugate, as a copy; a real tensor is its own.")
 composite("adjoint(Tensor self) -> Tensor", lambda ops, self: _adjoint(ops, self),
           samples=lambda make: [(make(3, 4),)],

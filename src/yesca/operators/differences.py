@@ -33,9 +33,10 @@ def _joined(ops: Any, self: Any, dim: int, prepend: Any, append: Any) -> Any:
 def _diff(ops: Any, self: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
     if self.dim() == 0:
         raise RuntimeError("diff expects input to be at least one-dimensional")
-    d = wrap_dim(dim, self.dim())
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    plain = n == 0 and prepend is None and append is None
+    d = 0 if plain else wrap_dim(dim, self.dim())
     made = _joined(ops, self, d, prepend, append)
     if n == 0:  # what is put around it is looked at only
         return ops.copy(ops.zeros_like(self), self)

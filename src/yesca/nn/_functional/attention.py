@@ -166,10 +166,10 @@ def multi_head_attention_forward(
     rate = dropout_p if training else 0.0
     if need_weights:
         output, found = _attend_with_weights(q, k, v, attn_mask, rate)
-        found = _tidy(found.view(batch, num_heads, length, -1), average_attn_weights, batched)
+        found = _tidy(found.view(batch, num_heads, *found.shape[1:]), average_attn_weights, batched)
     else:
         output, found = _attend(q, k, v, attn_mask, rate, is_causal, num_heads), None
-    output = output.transpose(0, 1).reshape(length, batch, -1)  # (L, N, E)
+    output = output.transpose(0, 1).reshape(length, batch, query.size(-1))  # (L, N, E)
     output = ops.linear(output, out_proj_weight, out_proj_bias)
     return (output if batched else output.squeeze(1)), found
 
