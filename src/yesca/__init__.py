@@ -12,6 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import _names
+from .base import frames as _frames
 from .runtime import forks as _forks  # noqa: F401 - a fork waits for imports in other threads
 from .torch_version import __version__ as __version__
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     device, dtype = Device, DType
 
+_frames.show_shortened()
 _LOCATIONS = _names.locations()
 _PACKAGE = __package__ or "yesca"  # __name__ is "torch" while a program runs as PyTorch's
 

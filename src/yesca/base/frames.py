@@ -1,11 +1,13 @@
-"""Which lines are the package's own, and warnings that name the program's line instead."""
+"""Which lines are the package's own: errors show few of them, warnings name the program's."""
 
 from __future__ import annotations
 
 import os
 import sys
 import warnings
-from types import TracebackType
+from types import FrameType, TracebackType
+
+from . import settings
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 #: How the names of files begin whose functions the package writes while it runs.
@@ -25,6 +27,45 @@ def without_own(traceback: TracebackType | None) -> TracebackType | None:
     for place in reversed(places):
         found = TracebackType(found, *place)
     return found
+
+
+def shortened(traceback: TracebackType | None) -> TracebackType | None:
+    """A traceback with one line of the package's own, the last, where it has several in a row."""
+    places: list[tuple[bool, FrameType, int, int]] = []
+    while traceback is not None:
+        own = traceback.tb_frame.f_code.co_filename.startswith(OWN)
+        if own and places and places[-1][0]:
+            places.pop()
+        places.append((own, traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    found = None
+    for _, frame, instruction, line in reversed(places):
+        found = TracebackType(found, frame, instruction, line)
+    return found
+
+
+def shorten(error: BaseException | None) -> None:
+    """Shorten the tracebacks of an error, and of those that led to it."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        error.__traceback__ = shortened(error.__traceback__)
+        error = error.__cause__ or error.__context__
+
+
+def _show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None
+          ) -> None:
+    """What shows the error that ends a program."""
+    if not settings.VERBOSE.get():
+        shorten(error)
+    sys.__excepthook__(kind, error, error.__traceback__)
+
+
+def show_shortened() -> None:
+    """Show errors that end the program with few lines of the package, unless the program has a
+    hook of its own; `sys.last_traceback` has them all."""
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = _show
 
 
 #: How many warnings there were: what has warned once may have to warn again.

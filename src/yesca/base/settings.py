@@ -219,7 +219,7 @@ RECORD: Variable[bool] = Variable(
 )
 VERBOSE: Variable[bool] = Variable(
     "YESCA_VERBOSE", flag, False,
-    "1: errors inside compiled functions show the lines of yesca too",
+    "1: errors show all lines of yesca, also inside compiled functions",
     aliases=("TORCHDYNAMO_VERBOSE",),
 )
 HOME: Variable[str] = Variable(
