@@ -35,15 +35,16 @@ def read_idx(path, magic, rank):
     return torch.frombuffer(content, dtype=torch.uint8).reshape(shape)
 
 
-def load_split(folder, prefix):
-    """Images as float rows between 0 and 1, labels as int64."""
+def load_split(folder, prefix, samples=None):
+    """Images as float rows between 0 and 1, labels as int64: all, or the first `samples`."""
     images = read_idx(folder / f"{prefix}-images-idx3-ubyte.gz", IMAGE_MAGIC, 3)  # (N, 28, 28)
     labels = read_idx(folder / f"{prefix}-labels-idx1-ubyte.gz", LABEL_MAGIC, 1)  # (N,)
+    images, labels = images[:samples], labels[:samples]
     return TensorDataset(images.flatten(1).float() / 255.0, labels.long())  # (N, 784), (N,)
 
 
-def make_loaders(folder):
-    train = DataLoader(load_split(folder, "train"), batch_size=64, shuffle=True)
+def make_loaders(folder, samples=None):
+    train = DataLoader(load_split(folder, "train", samples), batch_size=64, shuffle=True)
     test = DataLoader(load_split(folder, "t10k"), batch_size=256)
     return train, test
 
@@ -159,23 +160,26 @@ class Epoch(NamedTuple):
     seconds: float
 
 
-def train(model, loaders, epochs, device):
-    """Train and evaluate `epochs` times; returns one `Epoch` for each."""
+def each_epoch(model, loaders, optimizer, epochs, device, scheduler=None):
+    """Train and evaluate `epochs` times; yields the `Epoch` of each when it is over."""
     train_loader, test_loader = loaders
     criterion = nn.CrossEntropyLoss()
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    history = []
     for number in range(1, epochs + 1):
         start = time.perf_counter()
         bar = ProgressBar(f"epoch {number:2d}/{epochs}", len(train_loader))
         fitted = train_one_epoch(model, train_loader, criterion, optimizer, device, bar)
+        if scheduler is not None:
+            scheduler.step()
         tested = evaluate(model, test_loader, criterion, device)
         seconds = time.perf_counter() - start
         bar.close(f"test accuracy {tested.accuracy:.4f}  {seconds:.1f} s")
-        history.append(
-            Epoch(fitted.loss, fitted.accuracy, tested.loss, tested.accuracy, seconds)
-        )
-    return history
+        yield Epoch(fitted.loss, fitted.accuracy, tested.loss, tested.accuracy, seconds)
+
+
+def train(model, loaders, epochs, device):
+    """Train and evaluate `epochs` times with Adam; returns one `Epoch` for each."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    return list(each_epoch(model, loaders, optimizer, epochs, device))
 
 
 def save_and_reload(model, path, loader, device):
