@@ -226,6 +226,13 @@ def test_a_name_with_an_underscore_takes_none(no_collector, name, arguments):
     assert results[0] is x and x.data_ptr() == address
 
 
+def test_there_are_more_than_a_hundred_operations():
+    public = {name for name in dir(torch.Tensor) if not name.startswith("_")}
+    in_place = {name for name in public if name.endswith("_")}
+    assert len({name for name in public - in_place if callable(getattr(torch.Tensor, name))}) > 100
+    assert {name[:-1] for name in in_place} >= {"add", "sub", "mul", "div", "pow", "exp", "clamp"}
+
+
 def test_add_keeps_its_tensor_and_add_in_place_overwrites_it():
     x = torch.tensor([1.0, 2.0])
     assert x.add(5).tolist() == [6, 7] and x.tolist() == [1, 2]
