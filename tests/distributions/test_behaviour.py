@@ -323,6 +323,46 @@ def test_divergences_of_derived_classes():
         T.kl._KL_MEMOIZE.clear()
 
 
+def test_the_same_range_is_no_narrower_one():
+    """PyTorch takes the ends of the range to be outside, and says infinity."""
+    whole, p = T.Uniform(0.0, 1.0), T.ContinuousBernoulli(torch.tensor([0.3, 0.5]))
+    assert torch.allclose(T.kl_divergence(p, whole), -p.entropy(), atol=1e-6)
+    assert T.kl_divergence(whole, p)[1] == pytest.approx(0, abs=1e-6)
+    assert T.kl_divergence(p, T.Uniform(0.0, 0.9)).tolist() == [math.inf, math.inf]
+
+
+def test_divergences_have_the_shape_of_both_batches():
+    for one, other in ((T.Beta(1.0, 2.0), T.Pareto(torch.ones(2), 1.0)),
+                       (T.Beta(1.0, 2.0), T.Uniform(torch.zeros(2), 1.0)),
+                       (T.Poisson(1.0), T.Bernoulli(torch.ones(2) / 2))):
+        assert T.kl_divergence(one, other).shape == (2,)
+
+
+def test_modules_can_be_transforms():
+    class Scaled(T.Transform, torch.nn.Module):
+        domain = codomain = C.real
+        bijective = True
+
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.tensor(2.0))
+
+        __hash__ = torch.nn.Module.__hash__
+
+        def _call(self, x):
+            return x * self.weight
+
+        def _inverse(self, y):
+            return y / self.weight
+
+        def log_abs_det_jacobian(self, x, y):
+            return self.weight.abs().log().expand(x.shape)
+
+    f = Scaled()
+    T.TransformedDistribution(T.Normal(0.0, 1.0), f).log_prob(torch.tensor(2.0)).backward()
+    assert f.weight.grad == 0 and len(list(f.parameters())) == 1
+
+
 def test_only_distributions_have_divergences():
     for pair in ((int, T.Normal), (T.Normal, 3)):
         with pytest.raises(TypeError, match="to be a Distribution subclass"):
