@@ -70,6 +70,29 @@ def test_refused(call, kind, message):
         assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: torch.ones(2).ldexp_(torch.ones(2, dtype=torch.complex64)), "ComplexFloat can't be"),
+    (lambda: torch.ones(2, dtype=torch.int32).ldexp_(torch.ones(2)), "Float can't be cast to the"),
+    (lambda: torch.ones(2, dtype=torch.int32).polygamma_(1), "Float can't be cast to the desired"),
+    (lambda: torch.ones(2).float_power_(2), "can't be cast to|requires dtype"),
+    (lambda: torch.ones(2).cumprod_(0, dtype=torch.float16), "Bad in-place call: input tensor"),
+    (lambda: torch.cross(torch.ones(3), torch.ones(3).long(), dim=0), "type Float but found Long"),
+])
+def test_results_that_would_lose_something(call, message):
+    with pytest.raises(RuntimeError, match=message):
+        call()
+
+
+def test_diagonals_far_outside():
+    x = torch.ones(2, 3)
+    for far in (2**40, 2**62):
+        assert torch.equal(x.tril(far), x) and torch.equal(x.triu(-far), x)
+        assert not x.tril(-far).any() and not x.triu(far).any()
+        assert torch.tril_indices(2, 3, far).shape == (2, 6)
+    with pytest.raises(TypeError, match="argument 'col' .position 2. must be int, not float"):
+        torch.triu_indices(2, 1.5)
+
+
 def test_types_of_python_count_as_dtypes():
     assert torch.promote_types(float, int) is torch.float64
     assert torch.promote_types(torch.float16, bool) is torch.float16

@@ -68,6 +68,8 @@ def test_out(one):
     """`out=` takes the result, resized from nothing, and counts one write."""
     function = getattr(OPERATORS, one.name)
     for case, wanted in list(cases(one))[:2]:
+        if one.name in ("sum", "prod") and len(case) < 2:
+            continue  # those of all elements have no `out`
         results = operator_cases.tensors_in(yesca, wanted)
         outs = [yesca.empty(0, dtype=r.dtype) for r in results]
         exact = [yesca.zeros_like(r) for r in results]

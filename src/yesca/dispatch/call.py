@@ -15,7 +15,7 @@ from ..base.errors import too_big
 from ..base.frames import warn_once
 from ..core import registry
 from ..core.devices import CPU, META
-from ..core.dtypes import SCALAR_NAMES, DType, bool_, get_default_dtype
+from ..core.dtypes import SCALAR_NAMES, DType, bool_, can_cast, get_default_dtype
 from ..core.spec import Spec, on_meta
 from ..core.storage import UntypedStorage
 from ..core.tensor_base import (
@@ -146,11 +146,15 @@ def _composed(record: Record, values: tuple[Any, ...], target: Any) -> Any:
     if record.backward is not None and explicit.wanted(values):
         return explicit.run(record, values, OPERATORS, target)
     made = record.composite(OPERATORS, *values)  # type: ignore[misc]
-    return made if target is None or made is target else _stored(target, made)
+    return made if target is None or made is target else stored(target, made)
 
 
-def _stored(target: Any, made: Any) -> Any:
+def stored(target: Any, made: Any) -> Any:
     """Write an in-place composite's result; what the tape shows is the node that computed it."""
+    given, wanted = made._spec.dtype, target._spec.dtype
+    if not can_cast(given, wanted):
+        raise RuntimeError(f"result type {SCALAR_NAMES[given]} can't be cast to the desired output "
+                           f"type {SCALAR_NAMES[wanted]}")
     OPERATORS.copy_(target, made)
     node, source = target._node, made._node
     if source is not None and node is not None and STATE.tape and (

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..base.frames import warn_once
 from ..base.naming import public_module
-from ..operators.argument_types import refuse_others
+from ..operators.argument_types import refuse_others, whole
 from ..core.devices import CPU, resolve
 from ..core.dtypes import DType, bool_, int64
 from ..core.spec import spec
@@ -143,6 +143,8 @@ def _triangle_places(upper: bool) -> Any:
 
     def function(row: int, col: int, offset: int = 0, *, dtype: DType = int64,
                  device: Any = None, layout: Any = None, requires_grad: bool = False) -> Any:
+        row, col, offset = (whole(f"{name}_indices", label, position, value) for position, (
+            label, value) in enumerate((("row", row), ("col", col), ("offset", offset)), start=1))
         for label, value in (("row", row), ("col", col)):
             if value < 0:
                 raise RuntimeError(f"{label} must be non-negative, got {value}")

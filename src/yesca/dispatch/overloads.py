@@ -274,9 +274,9 @@ def _polygamma(self: Any, n: int) -> Any:
 
 def _polygamma_(self: Any, n: int) -> Any:
     """The n-th derivative of digamma, in place."""
-    from .call import OPERATORS
+    from .call import OPERATORS, stored
 
-    return OPERATORS.copy_(self, OPERATORS.polygamma(n, self))
+    return stored(self, OPERATORS.polygamma(n, self))
 
 
 METHODS = {"view": view, "to_dense": to_dense, "polygamma": _polygamma, "polygamma_": _polygamma_}

@@ -300,6 +300,9 @@ def _linalg_cross(ops: Any, self: Any, other: Any, dim: int) -> Any:
     if self.shape[dim] != 3 or other.shape[dim] != 3:
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got "
                            f"{self.shape[dim]} and {other.shape[dim]}")
+    if self.dtype is not other.dtype:
+        raise RuntimeError(f"expected scalar type {SCALAR_NAMES[self.dtype]} but found "
+                           f"{SCALAR_NAMES[other.dtype]}")
     return ops.cross_parts(self, other, dim)
 
 

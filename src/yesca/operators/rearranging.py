@@ -215,6 +215,9 @@ composite("repeat_interleave(Tensor self, Tensor|int? repeats=None, int? dim=Non
 
 # ---- triangles -------------------------------------------------------------------------------
 
+_FARTHEST = (1 << 31) - 1  # a diagonal beyond this one is outside of every matrix
+
+
 def _triangle(upper: bool) -> Any:
     name = "triu" if upper else "tril"
 
@@ -230,7 +233,7 @@ def _triangle(upper: bool) -> Any:
         row, column = line.seen(((height, 1), (1, 0), 0)), line.seen(((1, width), (0, 1), 0))
 
         def body(value: Expr, i: Expr, j: Expr) -> Expr:
-            apart, bound = j - i, p.fixed(diagonal, int32)
+            apart, bound = j - i, p.fixed(min(max(diagonal, -_FARTHEST), _FARTHEST), int32)
             return where(apart >= bound if upper else apart <= bound, value, const(0, dtype))
 
         p.flat(body, [self, row, column], [out])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.dtypes import FLOATING, bool_, int64
+from ..core.dtypes import FLOATING, SCALAR_NAMES, bool_, int64
 from ..core.spec import spec
 from ..core.views import wrap_dim
 from ..loops import ir
@@ -22,6 +22,9 @@ def _running(kind: str) -> Any:
     def program(p: Any, self: Any, dim: int, dtype: Any) -> None:
         source = self.spec.dtype
         result = dtype or (int64 if source.category <= 1 else source)
+        if p.inplace_target is not None and not p.exact_target and result is not source:
+            raise RuntimeError(f"Bad in-place call: input tensor dtype {SCALAR_NAMES[source]} and "
+                               f"output tensor dtype {SCALAR_NAMES[result]} should match")
         if result is bool_:
             raise NotImplementedError(f"\"cum{kind}_out_cpu\" not implemented for 'Bool'")
         made = p.result(spec(result, self.spec.shape, None, p.device))
