@@ -44,6 +44,7 @@ class CrossMapLRN2d(LocalResponseNorm):
     """The older form of `LocalResponseNorm`, of (N, C, H, W) only.
 
     Its mean at channel c is over the channels nearer than size / 2 and, as in PyTorch, channel 0.
+    The gradient is that of these values; PyTorch's is off by a channel.
     """
 
     __constants__: list[str] = []
