@@ -1,14 +1,17 @@
 """Gradients at zeros, infinities, NaN, large numbers and ties are those that PyTorch has."""
 
 import json
+import math
 from pathlib import Path
 
 import extreme_gradients
 import operator_cases
+import pytest
 
 import yesca
 from yesca.dispatch.call import OPERATORS
 
+INF, NAN = float("inf"), float("nan")
 RECORDED = json.loads(
     (Path(__file__).parents[1] / "fixtures" / "extremes.json").read_text())
 
@@ -22,7 +25,6 @@ OTHERS = {
     **{(name, pattern): ORDER for name in ("kthvalue", "topk") for pattern in ("ties", "zeros")},
     ("kthvalue", "large"): ORDER,
     ("qr", "ties"): RANK, ("svd", "zeros"): RANK,
-    ("svd", "infinities"): "refused here: there is no such decomposition",
     **{(f"conv{kind}", pattern): BORDER for kind in ("1d", "2d", "3d", "_tbc", "_transpose1d")
        for pattern in ("infinities", "nan")},
     ("grid_sample", "infinities"): "PyTorch's differ between two dimensions and three",
@@ -71,3 +73,24 @@ def test_all_are_recorded():
     kinds = {operator_cases.records()[name].kind for name in RECORDED["operators"]}
     assert {"elementwise", "reduce", "view", "composite", "map", "rows"} <= kinds
     assert len(RECORDED["operators"]) >= 300
+
+
+#: First and second derivatives as PyTorch 2.13 gives them where functions bend.
+BENDS = {
+    "entr": (yesca.special.entr, [0.0, -1.0, 0.5], [INF, NAN, math.log(2) - 1], [-INF, 1.0, -2.0]),
+    "elu": (lambda x: yesca.nn.functional.elu(x, 3.0), [0.0, 1.0], [3.0, 1.0], [0.0, 0.0]),
+    "celu": (yesca.nn.functional.celu, [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]),
+    "huber": (lambda x: yesca.nn.functional.huber_loss(
+        x, yesca.zeros_like(x), reduction="sum", delta=2.0), [2.0, -2.0, 1.0, 3.0],
+        [2.0, -2.0, 1.0, 2.0], [0.0, 0.0, 1.0, 0.0]),
+}
+
+
+@pytest.mark.parametrize("name", BENDS)
+def test_derivatives_where_functions_bend(name):
+    function, values, first, second = BENDS[name]
+    x = yesca.tensor(values, dtype=yesca.float64, requires_grad=True)
+    slope, = yesca.autograd.grad(function(x).sum(), x, create_graph=True)
+    bend, = yesca.autograd.grad(slope.sum(), x)
+    for found, expected in ((slope, first), (bend, second)):
+        assert yesca.allclose(found, yesca.tensor(expected, dtype=yesca.float64), equal_nan=True)

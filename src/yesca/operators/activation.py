@@ -114,7 +114,9 @@ def _elu_body(x: Expr, alpha: Any, scale: Any, input_scale: Any) -> Expr:
 
 
 def _elu_grad(grad: Expr, self: Expr, alpha: Any, scale: Any, input_scale: Any) -> Expr:
-    low = grad * (alpha * scale * input_scale) * exp(self * input_scale)
+    """At 0 it is that from the left, whose own derivative there is 0, as in PyTorch."""
+    below = where(self < 0, self, _zero(self))
+    low = grad * (alpha * scale * input_scale) * exp(below * input_scale)
     return where(self <= 0, low, grad * scale)
 
 

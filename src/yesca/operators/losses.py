@@ -218,7 +218,7 @@ loss("smooth_l1_loss", "Scalar beta=1.0", _smooth, {
 
 
 def _huber_slope(grad: Expr, apart: Expr, delta: Expr) -> Expr:
-    return where(absolute(apart) > delta, grad * sign_of(apart) * delta, grad * apart)
+    return where(absolute(apart) >= delta, grad * sign_of(apart) * delta, grad * apart)
 
 
 loss("huber_loss", "Scalar delta=1.0", lambda x, y, delta: where(

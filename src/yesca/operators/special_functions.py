@@ -95,9 +95,8 @@ def _entr(x: Expr) -> Expr:
 
 
 special("special_entr", _entr, "-self * log(self), 0 at 0 and -inf below.",
-        halves=True, domain=(0.2, 4.0), backward={"self": lambda grad, self: where(
-            isnan(self), self, where(self > 0, grad * (-log(self) - 1.0), where(
-                self.eq(0), grad * math.inf, math.nan)))})
+        halves=True, domain=(0.2, 4.0),
+        backward={"self": lambda grad, self: grad * -(log(self) + 1.0)})
 
 
 def _x_log1p(x: Any, y: Any) -> Expr:
