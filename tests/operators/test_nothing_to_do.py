@@ -24,6 +24,7 @@ def test_conjugates_of_real_numbers_in_place():
     assert y.conj_physical_().grad_fn.name() == "ConjPhysicalBackward1"
     assert torch.ones(2, dtype=torch.int64).conj_physical_().tolist() == [1, 1]
     assert x.conj_physical() is x
+    assert torch.ones(1).expand(2).conj_physical_().tolist() == [1.0, 1.0]
 
 
 def test_no_differences():

@@ -14,6 +14,7 @@ from typing import Any
 from ..core.dtypes import FLOATING, SCALAR_NAMES, DType, bool_, default_for
 from ..core.memory_formats import kept
 from ..core.spec import Spec, conjugated, negated
+from ..core.views import stretched
 from ..loops.complexes import Complex
 from ..loops.ir import Expr, const
 from ..loops.scalar import atan2, conj, cos, imag, is_complex, isnan, real, sin, where
@@ -112,10 +113,18 @@ elementwise("conj_copy(Tensor self) -> Tensor", conj, takes="bifc", holomorphic=
             method=False, inplace=True,
             node_name=lambda plan: f"ConjPhysicalBackward{int(plan.inplace)}",
             backward={"self": lambda grad: conj(grad)})
+
+
+def _conj_physical(ops: Any, self: Any, suffix: str) -> Any:
+    """Real numbers are written as they are, which does no harm where several lie in one place."""
+    alone = suffix and not stretched(self._spec.shape, self._spec.strides)
+    return getattr(ops, f"conj_copy{suffix}")(self) if alone or self.dtype.is_complex else self
+
+
 for _suffix in ("", "_"):
     composite(f"conj_physical{_suffix}(Tensor self) -> Tensor",
-              lambda ops, self, suffix=_suffix: getattr(ops, f"conj_copy{suffix}")(self)
-              if suffix or self.dtype.is_complex else self, out=not _suffix,
+              lambda ops, self, suffix=_suffix: _conj_physical(ops, self, suffix),
+              out=not _suffix,
               doc="The complex conjugate, as a copy; a real tensor is its own.")
 composite("adjoint(Tensor self) -> Tensor", lambda ops, self: _adjoint(ops, self),
           samples=lambda make: [(make(3, 4),)],
