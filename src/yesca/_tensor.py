@@ -78,6 +78,9 @@ class Tensor(TensorBase, metaclass=TensorMeta):
         made._counter = None if data._counter is None else Version(STATE.birth)
         made._requires_grad = False
         if require_grad:
+            if not (made.dtype.is_floating_point or made.dtype.is_complex):
+                raise RuntimeError(
+                    "Only Tensors of floating point and complex dtype can require gradients")
             _access.require_gradient(made, True)  # not a function called on the subclass
         return made
 

@@ -11,6 +11,7 @@ from ..._tensor import Tensor
 from ...autograd.modes import no_grad
 from ...core.devices import Device
 from ...core.dtypes import DType, as_dtype
+from ...core.layouts import MemoryFormat
 from ...utils import swap_tensors
 from ..parameter import Parameter
 
@@ -155,32 +156,63 @@ def _swapped(parameter, converted, gradient, converted_gradient):
     return parameter
 
 
+_TO_FORMS = (
+    "(torch.device device = None, torch.dtype dtype = None, ",
+    "(torch.dtype dtype, ",
+    "(Tensor tensor, ",
+)
+
+
 def _parse_to(args: tuple, kwargs: dict) -> tuple:
     """(device, dtype, non_blocking, memory_format) from the argument forms of `to`."""
-    options = dict(kwargs)
-    memory_format = options.pop("memory_format", None)
-    device, dtype, other = (options.pop(name, None) for name in ("device", "dtype", "tensor"))
-    rest, dtype = list(map(as_dtype, args)), as_dtype(dtype)
-    if rest and isinstance(rest[0], Tensor):
-        other = rest.pop(0)
-    elif rest and isinstance(rest[0], DType):
-        dtype = rest.pop(0)
-    elif rest:
-        device = rest.pop(0)
-        if rest and (rest[0] is None or isinstance(rest[0], DType)):
-            dtype = rest.pop(0)
+    names = ["non_blocking", "copy"]
+    first = as_dtype(args[0]) if args else None
+    if "tensor" in kwargs or isinstance(first, Tensor):
+        names.insert(0, "tensor")
+    elif isinstance(first, DType):
+        names.insert(0, "dtype")
+    else:
+        names[:0] = ["device", "dtype"]
+    given = dict(zip(names, args))
+    options = {"memory_format": None, **dict.fromkeys(("device", "dtype", *names)), **given}
+    options |= {name: as_dtype(value) for name, value in kwargs.items()}
+    repeated = given.keys() & kwargs.keys()
+    unknown = kwargs.keys() - {"device", "dtype", "tensor", "memory_format", *names}
+    if len(args) > len(names) or repeated or unknown or not _fit(options):
+        shown = [_shown(value) for value in args]
+        shown += [f"{name}={_shown(value)}" for name, value in kwargs.items()]
+        comma = ", " if kwargs else ""
+        rest = "bool non_blocking = False, bool copy = False, *, torch.memory_format "
+        forms = "".join(f" * {form}{rest}memory_format = None)\n" for form in _TO_FORMS)
+        raise TypeError(
+            "to() received an invalid combination of arguments - got "
+            f"({', '.join(shown)}{comma}), but expected one of:\n{forms}"
+        )
+    device, dtype, other = options["device"], as_dtype(options["dtype"]), options.get("tensor")
     if other is not None:
         device, dtype = other.device, other.dtype
-    positional = rest.pop(0) if rest else False
-    non_blocking = options.pop("non_blocking", positional)
-    options.pop("copy", None)
-    if options or len(rest) > 1:  # one more may be the old `copy`
-        received = [type(value).__name__ for value in args] + [f"{name}=" for name in kwargs]
-        raise TypeError(
-            f"to() received an invalid combination of arguments - got ({', '.join(received)}), "
-            "but expected one of: (device, dtype), (dtype), (tensor), with non_blocking= and "
-            "memory_format="
-        )
     if device is not None and not isinstance(device, Device):
         device = Device(device)
-    return device, dtype, non_blocking, memory_format
+    return device, dtype, bool(options["non_blocking"]), options["memory_format"]
+
+
+def _fit(options: dict) -> bool:
+    """Whether each argument of `to` is of its kind."""
+    kinds = {
+        "device": (Device, str, int),
+        "dtype": DType,
+        "tensor": Tensor,
+        "memory_format": MemoryFormat,
+        "non_blocking": bool,
+        "copy": bool,
+    }
+    return all(
+        value is None or isinstance(as_dtype(value) if name == "dtype" else value, kinds[name])
+        for name, value in options.items()
+    )
+
+
+def _shown(value: Any) -> str:
+    kind = type(as_dtype(value))
+    known = {DType: "torch.dtype", Device: "torch.device", MemoryFormat: "torch.memory_format"}
+    return known.get(kind, kind.__name__)

@@ -89,11 +89,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             projection.reset_parameters()
             scores.reset_parameters()
 
-    def forward(self, input: Tensor, target: Tensor) -> _ASMoutput:
-        self._check_shapes(input, target)
-        single = target.dim() == 0
-        if single:
-            input, target = input.unsqueeze(0), target.unsqueeze(0)
+    def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
+        self._check_shapes(input_, target_)
+        single = target_.dim() == 0
+        input, target = (t.unsqueeze(0) if single else t for t in (input_, target_))
         head = F.log_softmax(self.head(input), dim=1)
         column = target.clamp(max=self.shortlist_size - 1)  # of the head: a class or a cluster
         inside = ops.zeros_like(head[:, 0])

@@ -100,16 +100,12 @@ class _ConvNd(Module):
 
     def _padding_of_both_ends(self) -> list[int]:
         """Sizes for `functional.pad`: before and after, last dimension first."""
+        if not isinstance(self.padding, str):
+            return [size for size in reversed(self.padding) for _ in range(2)]
         sizes: list[int] = []
-        for d in reversed(range(len(self.kernel_size))):
-            if self.padding == "valid":
-                before = after = 0
-            elif self.padding == "same":
-                total = self.dilation[d] * (self.kernel_size[d] - 1)
-                before, after = total // 2, total - total // 2
-            else:
-                before = after = self.padding[d]
-            sizes += [before, after]
+        for step, size in zip(reversed(self.dilation), reversed(self.kernel_size)):
+            total = step * (size - 1) if self.padding == "same" else 0
+            sizes += [total // 2, total - total // 2]
         return sizes
 
     def reset_parameters(self) -> None:
@@ -121,16 +117,15 @@ class _ConvNd(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def extra_repr(self) -> str:
-        rank = len(self.kernel_size)
         text = (
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
             f"stride={self.stride}"
         )
-        if self.padding != (0,) * rank:
+        if self.padding != (0,) * len(self.padding):
             text += f", padding={self.padding}"
-        if self.dilation != (1,) * rank:
+        if self.dilation != (1,) * len(self.dilation):
             text += f", dilation={self.dilation}"
-        if self.output_padding != (0,) * rank:
+        if self.output_padding != (0,) * len(self.output_padding):
             text += f", output_padding={self.output_padding}"
         if self.groups != 1:
             text += f", groups={self.groups}"

@@ -108,13 +108,13 @@ class Bilinear(Module):
         dtype=None,
     ) -> None:
         super().__init__()
-        if in1_features <= 0:
-            raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
         self.in1_features = in1_features
         self.in2_features = in2_features
         self.out_features = out_features
         options = {"device": device, "dtype": dtype}
         self.weight = Parameter(ops.empty((out_features, in1_features, in2_features), **options))
+        if in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
         if bias:
             self.bias = Parameter(ops.empty(out_features, **options))
         else:

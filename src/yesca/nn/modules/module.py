@@ -30,7 +30,7 @@ from ._hooks import (
 )
 from ._hooks import _WrappedHook as _WrappedHook
 from ._names import add_indent as _addindent
-from ._names import typename
+from ._names import answer_as, own_constructor, typename
 from ._state import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
 from ._state import StateMethods
 from ._state import _IncompatibleKeys as _IncompatibleKeys
@@ -48,6 +48,7 @@ __all__ = [
     "Module",
 ]
 
+_FAMILIES = f"{__package__}."
 _HOOK_TABLES = (
     "_backward_pre_hooks",
     "_backward_hooks",
@@ -103,6 +104,11 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
     call_super_init: bool = False
     _compiled_call_impl: Callable | None = None
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__module__.startswith(_FAMILIES):
+            own_constructor(cls)
+
     def __init__(self, *args, **kwargs) -> None:
         if not self.call_super_init:
             if kwargs:
@@ -154,10 +160,10 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
 
     def _call_impl(self, *args, **kwargs):
         if not (
-            self._forward_hooks
-            or self._forward_pre_hooks
-            or self._backward_hooks
+            self._backward_hooks
             or self._backward_pre_hooks
+            or self._forward_hooks
+            or self._forward_pre_hooks
             or _global_forward_hooks
             or _global_forward_pre_hooks
             or _global_backward_hooks
@@ -412,6 +418,10 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
         if len(lines) == 1 and extra_lines:
             return f"{self._get_name()}({extra_lines[0]})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+for _part in (TreeMethods, HookMethods, StateMethods, ConversionMethods):
+    answer_as(Module, _part)
 
 
 def _takes_persistent(method: Callable) -> bool:

@@ -302,6 +302,8 @@ class _FractionalMaxPoolNd(Module):
         self.register_buffer("_random_samples", _random_samples)
         self.output_size = None if output_size is None else to_tuple(output_size, self._rank)
         self.output_ratio = None if output_ratio is None else to_tuple(output_ratio, self._rank)
+        if any(size <= 0 for size in self.kernel_size):
+            raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
         if output_size is None and output_ratio is None:
             raise ValueError(
                 f"{name} requires specifying either an output size, or a pooling ratio"

@@ -66,9 +66,9 @@ class PackedSequence(
         )
         return type(self)(data, self.batch_sizes, *moved)
 
-    def cpu(self) -> PackedSequence:
-        """With the data on the CPU."""
-        return self.to("cpu")
+    def cpu(self, *args, **kwargs) -> PackedSequence:
+        """With the data on the CPU; further arguments as those of `to`."""
+        return self.to(*args, **{"device": "cpu", **kwargs})
 
     def cuda(self, *args, **kwargs) -> PackedSequence:
         """With the data on a CUDA device."""

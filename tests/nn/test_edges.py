@@ -1,0 +1,136 @@
+"""What modules answer at their edges: names in errors, arguments of `to`, walks, odd sizes."""
+
+import inspect
+import pickle
+
+import pytest
+
+import yesca as torch
+from yesca import nn
+
+
+@pytest.mark.parametrize("call, message", [
+    ("nn.AvgPool2d()", "AvgPool2d.__init__() missing 1 required positional argument: 'kernel_size"),
+    ("nn.CircularPad1d(1, foo=2)", "CircularPad1d.__init__() got an unexpected keyword argument"),
+    ("nn.ConstantPad2d(1)", "ConstantPad2d.__init__() missing 1 required positional argument"),
+    ("nn.Conv1d(1)", "Conv1d.__init__() missing 2 required positional arguments"),
+    ("nn.LazyConv1d()", "LazyConv1d.__init__() missing 2 required positional arguments"),
+    ("nn.BatchNorm1d()", "BatchNorm1d.__init__() missing 1 required positional argument"),
+    ("nn.MaxPool2d(*range(9))", "MaxPool2d.__init__() takes from 2 to 7 positional arguments"),
+    ("nn.Linear(1)", "Linear.__init__() missing 1 required positional argument: 'out_features'"),
+    ("nn.Linear(1, 1).named_parameters(foo=1)", "Module.named_parameters() got an unexpected"),
+    ("nn.Linear(1, 1).to_empty()", "Module.to_empty() missing 1 required keyword-only argument"),
+])
+def test_errors_name_the_layer(call, message):
+    with pytest.raises(TypeError) as caught:
+        eval(call)
+    assert message in str(caught.value)
+
+
+def test_classes_of_programs_keep_their_constructors():
+    class _Base(nn.Module):
+        def __init__(self, size):
+            super().__init__()
+
+    class Layer(_Base):
+        pass
+
+    assert "__init__" not in vars(Layer)
+    with pytest.raises(TypeError, match="_Base.__init__"):
+        Layer()
+
+
+def test_functions_of_module_are_its_own():
+    assert nn.Module.parameters.__qualname__ == "Module.parameters"
+    assert pickle.loads(pickle.dumps(nn.Module.state_dict)) is nn.Module.state_dict
+    assert list(inspect.signature(nn.Module.modules).parameters) == ["self", "remove_duplicate"]
+
+
+def test_walks_over_shared_modules():
+    shared = nn.Linear(2, 2)
+    model = nn.Sequential(shared, shared)
+    assert len(list(model.modules())) == 2
+    assert len(list(model.modules(remove_duplicate=False))) == 3
+
+
+REFUSED = "to() received an invalid combination of arguments - got ({}), but expected one of:\n * "
+
+
+@pytest.mark.parametrize("call, got", [
+    ("torch.float64, torch.float32", "torch.dtype, torch.dtype"),
+    ("'cpu', 'cpu'", "str, str"),
+    ("foo=3", "foo=int, "),
+    ("memory_format=3", "memory_format=int, "),
+    ("'cpu', device='cpu'", "str, device=str, "),
+    ("'cpu', torch.float32, True, False, None", "str, torch.dtype, bool, bool, NoneType"),
+])
+def test_arguments_of_to(call, got):
+    with pytest.raises(TypeError) as caught:
+        eval(f"nn.Linear(1, 1).to({call})")
+    assert str(caught.value).startswith(REFUSED.format(got))
+
+
+@pytest.mark.parametrize("call, dtype", [
+    ("torch.float64", torch.float64), ("'cpu', torch.float16", torch.float16),
+    ("device='cpu', dtype=torch.float64", torch.float64), ("None", torch.float32),
+    ("torch.ones(1, dtype=torch.float64)", torch.float64),
+    ("tensor=torch.ones(1, dtype=torch.float64)", torch.float64),
+    ("'cpu', torch.float64, True", torch.float64), ("float", torch.float64),
+    ("None, torch.float64", torch.float64),
+])
+def test_forms_of_to(call, dtype):
+    assert eval(f"nn.Linear(1, 1).to({call})").weight.dtype == dtype
+
+
+@pytest.mark.parametrize("call, error, message", [
+    ("nn.FractionalMaxPool3d((2, 0, 2), 2)", ValueError, r"kernel_size must be greater than 0, but "
+                                                         r"got \(2, 0, 2\)"),
+    ("nn.Bilinear(0, 1, 1)", ValueError, r"in1_features must be > 0, but got \(in1_features=0\)"),
+    ("nn.Bilinear(-1, 1, 1)", RuntimeError, "negative dimension -1"),
+    ("nn.Parameter(torch.ones(2, dtype=torch.int64))", RuntimeError,
+     "Only Tensors of floating point and complex dtype can require gradients"),
+    ("torch.ones(2, dtype=torch.int64).requires_grad_()", RuntimeError,
+     "only Tensors of floating point dtype can require gradients"),
+])
+def test_refused_values(call, error, message):
+    with pytest.raises(error, match=message):
+        eval(call)
+
+
+@pytest.mark.parametrize("call, shown", [
+    ("nn.Conv2d(2, 4, (1,))", "Conv2d(2, 4, kernel_size=(1,), stride=(1, 1))"),
+    ("nn.Conv1d(2, 4, 3, 2, (1, 1))",
+     "Conv1d(2, 4, kernel_size=(3,), stride=(2,), padding=(1, 1))"),
+    ("nn.Conv3d(2, 4, 3, padding=(1, 2, 3), padding_mode='circular')",
+     "Conv3d(2, 4, kernel_size=(3, 3, 3), stride=(1, 1, 1), padding=(1, 2, 3), "
+     "padding_mode=circular)"),
+])
+def test_sizes_of_another_length_are_shown_as_they_are(call, shown):
+    assert repr(eval(call)) == shown
+
+
+def test_padding_of_both_ends():
+    assert nn.Conv3d(1, 1, 3, padding=(1, 2, 3))._reversed_padding_repeated_twice == [
+        3, 3, 2, 2, 1, 1]
+    same = nn.Conv2d(1, 1, (2, 5), dilation=(3, 1), padding="same")
+    assert same._reversed_padding_repeated_twice == [2, 2, 1, 2]
+    assert nn.Conv1d(1, 1, 3, padding="valid")._reversed_padding_repeated_twice == [0, 0]
+
+
+def test_names_of_arguments():
+    layer = nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2])
+    result = layer(input_=torch.rand(3, 4), target_=torch.tensor([0, 3, 5]))
+    assert result.output.shape == (3,)
+
+
+@pytest.mark.parametrize("name, dtype", [
+    ("double", torch.float64), ("half", torch.float16), ("long", torch.int64),
+    ("int", torch.int32), ("short", torch.int16), ("char", torch.int8), ("byte", torch.uint8),
+    ("float", torch.float32),
+])
+def test_casts_of_packed_sequences(name, dtype):
+    packed = nn.utils.rnn.pack_sequence([torch.ones(3), torch.ones(2)])
+    made = getattr(packed, name)()
+    assert made.data.dtype == dtype and type(made) is type(packed)
+    assert torch.equal(made.batch_sizes, packed.batch_sizes)
+    assert packed.cpu(dtype=torch.float64).data.dtype == torch.float64
