@@ -134,3 +134,11 @@ def test_casts_of_packed_sequences(name, dtype):
     assert made.data.dtype == dtype and type(made) is type(packed)
     assert torch.equal(made.batch_sizes, packed.batch_sizes)
     assert packed.cpu(dtype=torch.float64).data.dtype == torch.float64
+
+
+def test_packed_sequences_of_one_argument():
+    pair = (torch.ones(3), torch.tensor([2, 1]))
+    made = nn.utils.rnn.PackedSequence(pair)
+    assert made.data is pair[0] and made.batch_sizes is pair[1]
+    with pytest.raises(AssertionError, match="Expected data to be a list or tuple of length 2"):
+        nn.utils.rnn.PackedSequence(torch.ones(2))

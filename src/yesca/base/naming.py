@@ -10,6 +10,7 @@ mode, which the runner sets before anything else of yesca is imported.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import TypeVar
 
 C = TypeVar("C", bound=type)
@@ -45,3 +46,22 @@ def lives_in(name: str) -> Callable[[C], C]:
         return cls
 
     return mark
+
+
+def own_constructor(cls: C) -> C:
+    """Give `cls` a copy of the constructor that it shares with others, under its own name.
+
+    Python names the function in the error for missing or unknown arguments; that of a private
+    base would say nothing to who called the class.
+    """
+    owner = next(base for base in cls.__mro__ if "__init__" in vars(base))
+    if owner is cls or not owner.__name__.startswith("_") or cls.__name__.startswith("_"):
+        return cls
+    shared = vars(owner)["__init__"]
+    made = FunctionType(
+        shared.__code__, shared.__globals__, "__init__", shared.__defaults__, shared.__closure__
+    )
+    made.__kwdefaults__, made.__annotations__ = shared.__kwdefaults__, shared.__annotations__
+    made.__qualname__, made.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
+    cls.__init__ = made  # type: ignore[misc]
+    return cls

@@ -249,6 +249,9 @@ prelu_kernel = elementwise(
 
 
 def _prelu(ops: Any, self: Any, weight: Any) -> Any:
+    if self.dtype is not weight.dtype:
+        raise RuntimeError("prelu: Type promoting not supported. Got "
+                           f"{SCALAR_NAMES[self.dtype]} and {SCALAR_NAMES[weight.dtype]}")
     if weight.numel() != 1:
         if self.dim() == 0:
             raise RuntimeError("Not allow zero-dim input tensor.")
@@ -257,9 +260,6 @@ def _prelu(ops: Any, self: Any, weight: Any) -> Any:
             raise RuntimeError(f"Mismatch of parameter numbers and input channel size. Found "
                                f"parameter numbers = {weight.numel()} and channel size = "
                                f"{channels}.")
-    if weight.dim() > 1:
-        raise RuntimeError("prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
-                           f"{weight.dim()}")
     if weight.dim() > 1:
         raise RuntimeError("prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
                            f"{weight.dim()}")

@@ -16,7 +16,7 @@ from ..core.views import has_dim, wrap_dim
 from ..loops.ir import Expr, cast, const
 from ..loops.scalar import sqrt
 from .kinds import composite, compute_dtype, rows
-from .normalisation import absent, asked, scaled, second_order
+from .normalisation import absent, asked, check_mixed, scaled, second_order
 
 
 def _statistics(dtype: Any) -> Any:
@@ -70,6 +70,7 @@ def _batch_norm(p: Any, input: Any, weight: Any, bias: Any, running_mean: Any, r
     dtype, ndim = input.spec.dtype, input.spec.ndim
     if dtype.category < FLOATING:
         raise NotImplementedError(f'"batch_norm" not implemented for \'{p.scalar_name(dtype)}\'')
+    check_mixed(dtype, weight, bias, running_mean, running_var)
     if not training and (running_mean is None or running_var is None):
         missing = "running_mean" if running_mean is None else "running_var"
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
@@ -318,6 +319,7 @@ def _check_groups(input: Any, groups: int, weight: Any, bias: Any) -> None:
 def _group_norm(p: Any, input: Any, groups: int, weight: Any, bias: Any, eps: float) -> None:
     _check_groups(input, groups, weight, bias)
     dtype, shape = input.spec.dtype, tuple(input.spec.shape)
+    check_mixed(dtype, weight, bias)
     if dtype.category < FLOATING:
         raise NotImplementedError('"GroupNormKernelImpl" not implemented for '
                                   f"'{p.scalar_name(dtype)}'")

@@ -41,6 +41,15 @@ def _check(shape: tuple[int, ...], normalized: tuple[int, ...], weight: Any, bia
             f"but got input of size{list(shape)}")
 
 
+def check_mixed(dtype: Any, *parameters: Any) -> None:
+    """Parameters and statistics have the input's dtype, or float32 beside a half one."""
+    other = [t.spec.dtype for t in parameters if t is not None and t.spec.dtype is not dtype]
+    if any(found is not float32 for found in other):
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    if other and dtype not in (float16, bfloat16):
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+
+
 def statistics_dtype(dtype: Any, weight: Any) -> Any:
     """PyTorch keeps means in float32 beside float32 parameters, else in the input's dtype."""
     if dtype in (float16, bfloat16) and weight is not None and weight.spec.dtype is float32:
@@ -111,6 +120,7 @@ def _layer_norm(p: Any, input: Any, normalized_shape: Any, weight: Any, bias: An
                 ) -> None:
     shape = as_shape("layer_norm", normalized_shape)
     _check(tuple(input.spec.shape), shape, weight, bias)
+    check_mixed(input.spec.dtype, weight, bias)
     if input.spec.dtype.category < FLOATING:
         raise NotImplementedError('"LayerNormKernelImpl" not implemented for '
                                   f"'{p.scalar_name(input.spec.dtype)}'")
@@ -121,7 +131,7 @@ def _rms_norm(p: Any, input: Any, normalized_shape: Any, weight: Any, eps: float
     shape = as_shape("rms_norm", normalized_shape)
     _check(tuple(input.spec.shape), shape, weight, None)
     if input.spec.dtype.category < FLOATING:
-        raise NotImplementedError('"RMSNorm" not implemented for '
+        raise NotImplementedError('"rms_norm" not implemented for '
                                   f"'{p.scalar_name(input.spec.dtype)}'")
     _program(p, input, shape, weight, None, 3, centred=False)
 
@@ -318,12 +328,15 @@ rows("fused_rms_norm(Tensor input, any normalized_shape, Tensor? weight, float e
 
 def _rms_public(ops: Any, input: Any, normalized_shape: Any, weight: Any, eps: float | None
                 ) -> Any:
-    if not input.dim() and weight is None:
-        raise ValueError("Input tensor must have at least 1 dimensions, but got 0")
+    shape = as_shape("rms_norm", normalized_shape)
+    count = len(shape)
+    if input.dim() < count and (weight is None or tuple(weight.shape) == shape):
+        raise ValueError(f"Input tensor must have at least {count} dimensions, but got "
+                         f"{input.dim()}")
     if eps is None:
         eps = 2.0 ** -52 if input.dtype.itemsize == 8 else 2.0 ** -23
     if input.dtype.is_complex:  # PyTorch's parts: the square, not that of the absolute value
-        dims = tuple(range(-len(as_shape("rms_norm", normalized_shape)), 0))
+        dims = tuple(range(-count, 0))
         square = ops.mean(ops.mul(input, input), dims, True)
         made = ops.mul(input, ops.rsqrt(ops.add(square, eps)))
         return made if weight is None else ops.mul(made, weight)

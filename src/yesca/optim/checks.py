@@ -25,7 +25,8 @@ def check_not_negative(label: str, value: Any) -> None:
 
 def check_betas(betas: tuple) -> None:
     """Both decay rates of moving averages lie in [0, 1)."""
-    for index, beta in enumerate(betas[:2]):
+    for index in range(2):
+        beta = betas[index]
         if not 0.0 <= beta < 1.0:
             raise ValueError(
                 f"Invalid beta parameter at index {index}: {beta}; it must be in [0, 1)"

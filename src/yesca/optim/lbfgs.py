@@ -72,6 +72,8 @@ class LBFGS(Optimizer):
         Returns:
             The loss before the step.
         """
+        count = len(self.param_groups)
+        assert count == 1, f"Expected exactly one param_group, but got {count}"
         closure = enable_grad()(closure)
         group = self.param_groups[0]
         state = self.state[self._params[0]]

@@ -32,24 +32,6 @@ def answer_as(cls: type, base: type) -> None:
             value.__module__ = cls.__module__
 
 
-def own_constructor(cls: type) -> None:
-    """Give `cls` a copy of the constructor that it shares with others, under its own name.
-
-    Python names the function in the error for missing or unknown arguments; that of a private
-    base would say nothing to who called the layer.
-    """
-    owner = next(base for base in cls.__mro__ if "__init__" in vars(base))
-    if owner is cls or not owner.__name__.startswith("_") or cls.__name__.startswith("_"):
-        return
-    shared = vars(owner)["__init__"]
-    made = FunctionType(
-        shared.__code__, shared.__globals__, "__init__", shared.__defaults__, shared.__closure__
-    )
-    made.__kwdefaults__, made.__annotations__ = shared.__kwdefaults__, shared.__annotations__
-    made.__qualname__, made.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
-    cls.__init__ = made  # type: ignore[misc]
-
-
 def to_tuple(value: Any, length: int) -> tuple:
     """`value` repeated `length` times, or its entries if it is a sequence."""
     return tuple(value) if isinstance(value, Iterable) else tuple(repeat(value, length))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._tensor import Tensor
+from ...base.naming import own_constructor
 from ...utils.hooks import RemovableHandle as RemovableHandle  # found here by programs
 from ..parameter import Buffer, Parameter
 from ._convert import ConversionMethods
@@ -30,7 +31,7 @@ from ._hooks import (
 )
 from ._hooks import _WrappedHook as _WrappedHook
 from ._names import add_indent as _addindent
-from ._names import answer_as, own_constructor, typename
+from ._names import answer_as, typename
 from ._state import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
 from ._state import StateMethods
 from ._state import _IncompatibleKeys as _IncompatibleKeys

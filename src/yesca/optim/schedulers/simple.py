@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..._tensor import Tensor
+from ...base.naming import own_constructor
 from ..optimizer import Optimizer
 from .base import LRScheduler
 
@@ -57,6 +58,7 @@ class _ByFunction(LRScheduler):
                 function.__dict__.update(saved)
 
 
+@own_constructor
 class LambdaLR(_ByFunction):
     """The initial rate times `lr_lambda(last_epoch)`.
 
@@ -81,6 +83,7 @@ class LambdaLR(_ByFunction):
         return [base * function(self.last_epoch) for function, base in pairs]
 
 
+@own_constructor
 class MultiplicativeLR(_ByFunction):
     """The rate before times `lr_lambda(last_epoch)`. Arguments as of `LambdaLR`."""
 
