@@ -52,3 +52,37 @@ def test_attention_over_nothing(shape):
     assert output.shape == shape and weights.shape[-2:] == (length, length)
     if len(shape) == 3:
         assert nn.TransformerEncoderLayer(4, 2, 8)(x).shape == shape
+
+
+@pytest.mark.parametrize("call, message", [
+    ("nn.Conv2d(2, 2, 1)(x.double())", r"Input type (double) and bias type (float) should be the "),
+    ("nn.Conv2d(2, 2, 1)(x.half())", r"Input type (c10::Half) and bias type (float) should be the"),
+    ("nn.Conv2d(2, 2, 1)(x.long())", r"Input type (long int) and bias type (float) should be the "),
+    ("nn.Conv2d(2, 2, 1, bias=False)(x.double())", "expected scalar type Double but found Float"),
+    ("nn.ConvTranspose2d(2, 2, 1)(x.double())", "expected scalar type Double but found Float"),
+    ("F.glu(torch.ones(3, 3))", "Halving dimension must be even, but dimension 1 is size 3"),
+    ("nn.AdaptiveMaxPool2d(2)(torch.ones(2))", "Expected 3D or 4D tensor, but got: [2]"),
+])
+def test_texts_of_layers(call, message):
+    x = torch.ones(1, 2, 4, 4)
+    with pytest.raises(RuntimeError) as caught:
+        eval(call, {"torch": torch, "nn": nn, "F": F, "x": x})
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("call", [
+    "pairwise_distance(): argument 'x1'", "hinge_embedding_loss(): argument 'input'",
+    "multi_margin_loss(): argument 'input'", "cosine_similarity(): argument 'x1'",
+])
+def test_losses_of_no_tensors(call):
+    with pytest.raises(TypeError) as caught:
+        getattr(F, call.partition("(")[0])([1.0], [1.0])
+    assert str(caught.value).startswith(f"{call} (position 1) must be Tensor, not list")
+
+
+def test_output_sizes_of_transposed_convolutions():
+    with pytest.raises(ValueError, match=r"for 2D input, output_size must have 1 or 2 elements"):
+        nn.ConvTranspose1d(2, 2, 2)(torch.ones(2, 3), [1, 2, 3])
+    assert nn.ConvTranspose1d(2, 2, 2)(torch.ones(2, 3), [2, 4]).shape == (2, 4)
+    with pytest.raises(IndexError):
+        nn.ConvTranspose2d(2, 2, 2)(torch.ones(2, 3), [4, 4])

@@ -279,7 +279,8 @@ def _glu(ops: Any, self: Any, dim: int) -> Any:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     size = self.shape[dim]
     if size % 2:
-        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {size}")
+        at = dim % self.dim()
+        raise RuntimeError(f"Halving dimension must be even, but dimension {at} is size {size}")
     first = ops.narrow(self, dim, 0, size // 2)
     return ops.gated(first, ops.narrow(self, dim, size // 2, size // 2))
 

@@ -21,7 +21,7 @@ Sizes = tuple[int, ...]
 def _check(p: Any, name: str, self: Any, size: Sizes) -> None:
     rank, shape = len(size), tuple(self.spec.shape)
     if len(shape) not in (rank + 1, rank + 2):
-        raise RuntimeError(f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got "
+        raise RuntimeError(f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got: "
                            f"{list(shape)}")
     for d in range(1, len(shape)):
         if shape[d] == 0:

@@ -68,7 +68,7 @@ def _batch_norm(p: Any, input: Any, weight: Any, bias: Any, running_mean: Any, r
     channels = _check_channels(input, running_mean=running_mean, running_var=running_var,
                                weight=weight, bias=bias)
     dtype, ndim = input.spec.dtype, input.spec.ndim
-    if dtype.category < FLOATING:
+    if dtype.category != FLOATING:
         raise NotImplementedError(f'"batch_norm" not implemented for \'{p.scalar_name(dtype)}\'')
     check_mixed(dtype, weight, bias, running_mean, running_var)
     if not training and (running_mean is None or running_var is None):
@@ -320,7 +320,7 @@ def _group_norm(p: Any, input: Any, groups: int, weight: Any, bias: Any, eps: fl
     _check_groups(input, groups, weight, bias)
     dtype, shape = input.spec.dtype, tuple(input.spec.shape)
     check_mixed(dtype, weight, bias)
-    if dtype.category < FLOATING:
+    if dtype.category != FLOATING:
         raise NotImplementedError('"GroupNormKernelImpl" not implemented for '
                                   f"'{p.scalar_name(dtype)}'")
     wide = compute_dtype(dtype)

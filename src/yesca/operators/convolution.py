@@ -15,6 +15,7 @@ from . import windows
 from .argument_types import is_whole
 from .kinds import composite, rows
 from .normalisation import absent
+from .products import spoken
 from .windows import Windows
 
 # ---- checks ----------------------------------------------------------------------------------
@@ -56,19 +57,18 @@ def _check_operands(input: Any, weight: Any, bias: Any, groups: int, transposed:
         raise RuntimeError(
             f"Given weight of size {list(kernel)}, expected bias to be 1-dimensional with "
             f"{outputs} elements, but got bias of size {list(bias.spec.shape)} instead")
-    _check_dtypes(input.spec.dtype, weight.spec.dtype, bias)
+    if transposed:
+        _check_weight(input, weight)
+    if bias is not None and bias.spec.dtype is not input.spec.dtype:
+        raise RuntimeError(f"Input type ({spoken(input)}) and bias type ({spoken(bias)}) should "
+                           "be the same")
+    _check_weight(input, weight)
 
 
-def _check_dtypes(dtype: Any, weight: Any, bias: Any) -> None:
-    if weight is not dtype:
-        raise RuntimeError(f"expected scalar type {SCALAR_NAMES[dtype]} but found "
-                           f"{SCALAR_NAMES[weight]}")
-    if bias is not None and bias.spec.dtype is not dtype:
-        names = {"Float": "float", "Double": "double", "Half": "c10::Half",
-                 "BFloat16": "c10::BFloat16"}
-        shown = [names.get(SCALAR_NAMES[d], SCALAR_NAMES[d]) for d in (dtype, bias.spec.dtype)]
-        raise RuntimeError(f"Input type ({shown[0]}) and bias type ({shown[1]}) should be the "
-                           "same")
+def _check_weight(input: Any, weight: Any) -> None:
+    if weight.spec.dtype is not input.spec.dtype:
+        raise RuntimeError(f"expected scalar type {SCALAR_NAMES[input.spec.dtype]} but found "
+                           f"{SCALAR_NAMES[weight.spec.dtype]}")
 
 
 def _geometry(shape: tuple[int, ...], weight: tuple[int, ...], stride: Any, padding: Any,

@@ -121,7 +121,7 @@ def _layer_norm(p: Any, input: Any, normalized_shape: Any, weight: Any, bias: An
     shape = as_shape("layer_norm", normalized_shape)
     _check(tuple(input.spec.shape), shape, weight, bias)
     check_mixed(input.spec.dtype, weight, bias)
-    if input.spec.dtype.category < FLOATING:
+    if input.spec.dtype.category != FLOATING:
         raise NotImplementedError('"LayerNormKernelImpl" not implemented for '
                                   f"'{p.scalar_name(input.spec.dtype)}'")
     _program(p, input, shape, weight, bias, 4, centred=True)
@@ -130,7 +130,7 @@ def _layer_norm(p: Any, input: Any, normalized_shape: Any, weight: Any, bias: An
 def _rms_norm(p: Any, input: Any, normalized_shape: Any, weight: Any, eps: float) -> None:
     shape = as_shape("rms_norm", normalized_shape)
     _check(tuple(input.spec.shape), shape, weight, None)
-    if input.spec.dtype.category < FLOATING:
+    if input.spec.dtype.category != FLOATING:
         raise NotImplementedError('"rms_norm" not implemented for '
                                   f"'{p.scalar_name(input.spec.dtype)}'")
     _program(p, input, shape, weight, None, 3, centred=False)

@@ -296,7 +296,7 @@ class _ConvTransposeNd(_ConvNd):
         if output_size is None:
             return self.output_padding
         rank = self._rank
-        lead = input.dim() - rank
+        lead = 2 if input.dim() == rank + 2 else 1  # dimensions before those of space
         sizes = list(output_size)
         sizes = sizes[lead:] if len(sizes) == lead + rank else sizes
         if len(sizes) != rank:
