@@ -1,4 +1,4 @@
-"""Training curves: thirty steps of every common kind of model follow those of PyTorch.
+"""Training curves: thirty steps of ten kinds of model follow those of PyTorch.
 
 `PYTHONPATH=src python tests/fixtures/record_curves.py`, with PyTorch installed, records what is
 compared with, and how far apart PyTorch's own kernels and thread counts are.

@@ -263,8 +263,83 @@ def bag(torch):
     return Task(model, loss, optimizer, scheduler)
 
 
+def recurrent(torch):
+    """Two projected LSTM layers of both directions, with dropout, over packed sequences."""
+    nn, rnn = torch.nn, torch.nn.utils.rnn
+
+    class Reader(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lstm = nn.LSTM(6, 8, 2, bidirectional=True, dropout=0.3, proj_size=4)
+            self.head = nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 2))
+
+        def forward(self, x, lengths):
+            packed = rnn.pack_padded_sequence(x, lengths, enforce_sorted=False)
+            out, lengths = rnn.pad_packed_sequence(self.lstm(packed)[0])
+            return self.head(out.sum(0) / lengths[:, None])
+
+    model, x = Reader(), torch.randn(4, 9, 8, 6)
+    lengths, labels = torch.randint(1, 10, (4, 8)), (x[:, 0, :, 0] > 0).long()
+    optimizer = torch.optim.Adagrad(model.parameters(), lr=0.02)
+    scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 7)
+
+    def loss(model, step):
+        logits = model(x[step % 4], lengths[step % 4])
+        return nn.functional.cross_entropy(logits, labels[step % 4])
+
+    return Task(model, loss, optimizer, scheduler, clip=0.5)
+
+
+def variational(torch):
+    """A variational autoencoder: draws that gradients pass through, and a divergence."""
+    nn, Normal = torch.nn, torch.distributions.Normal
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = nn.Sequential(nn.Linear(16, 32), nn.Tanh(), nn.Linear(32, 8))
+            self.decoder = nn.Sequential(
+                nn.Linear(4, 32), nn.Softplus(), nn.Dropout(0.1), nn.Linear(32, 16))
+
+        def forward(self, x):
+            mean, width = self.encoder(x).chunk(2, dim=-1)
+            hidden = Normal(mean, (width / 2).exp())
+            divergence = torch.distributions.kl_divergence(hidden, Normal(0, 1))
+            return self.decoder(hidden.rsample()), divergence.sum(-1)
+
+    model, x = Model(), torch.rand(4, 12, 16) ** 4
+    optimizer = torch.optim.RAdam(model.parameters(), lr=0.03)
+
+    def loss(model, step):
+        logits, divergence = model(x[step % 4])
+        errors = nn.functional.binary_cross_entropy_with_logits(
+            logits, x[step % 4], reduction="none")
+        return (errors.sum(-1) + divergence).mean()
+
+    return Task(model, loss, optimizer)
+
+
+def penalty(torch):
+    """A critic with normed weights whose gradient is part of its loss (a second backward)."""
+    nn, norms = torch.nn, torch.nn.utils.parametrizations
+    model = nn.Sequential(
+        norms.spectral_norm(nn.Linear(8, 16)), nn.Tanh(),
+        norms.weight_norm(nn.Linear(16, 16)), nn.CELU(), nn.AlphaDropout(0.1), nn.Linear(16, 1))
+    x = torch.randn(4, 10, 8, requires_grad=True)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+    def loss(model, step):
+        scores = model(x[step % 4])
+        (slope,) = torch.autograd.grad(scores.sum(), x, create_graph=True)
+        steepness = slope[step % 4].norm(dim=-1) - 1
+        return nn.functional.softplus(scores).mean() + 10 * steepness.square().mean()
+
+    return Task(model, loss, optimizer)
+
+
 CASES = {each.__name__: each
-         for each in (resnet, lstm, gpt, autoencoder, transformer, seq2seq, bag)}
+         for each in (resnet, lstm, gpt, autoencoder, transformer, seq2seq, bag, recurrent,
+                      variational, penalty)}
 
 
 def curve(torch, name, wrap=lambda model: model, autocast=False):
