@@ -93,6 +93,8 @@ def test_limits_are_those_of_the_project():
         **products,
         ("bigram", "training step"): 0.45,
         ("mnist", "training step"): 0.5,
+        ("recurrent", "LSTM step"): 1.0,
+        ("optimizers", "Adam"): 0.5,
         ("first_step", "first step, warm"): 0.5,
         ("first_step", "first step, cold"): 3.5,
         ("import", PROCESS): 0.13,

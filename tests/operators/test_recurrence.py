@@ -160,6 +160,37 @@ def test_whole_numbers_are_refused():
                       torch.ones(2, 2).long(), torch.ones(8, 2).long(), None, False)
 
 
+@ALL
+@pytest.mark.parametrize("wrong", [torch.float64, torch.bool, torch.complex64])
+def test_operands_of_another_dtype_are_refused(mode, wrong):
+    given = [torch.ones(2, 2, CELLS[mode] * 3), torch.ones(2, 3),
+             torch.ones(2, 3) if mode == "LSTM" else None, torch.ones(CELLS[mode] * 3, 3),
+             torch.ones(CELLS[mode] * 3)]
+    run = getattr(ops, f"{mode.lower()}_walk")
+    run(*given, False)
+    for k in (0, 3, 4):
+        with pytest.raises(RuntimeError, match="expected .* to be .* of torch.float32"):
+            run(*given[:k], given[k].to(wrong), *given[k + 1:], False)
+        with pytest.raises(RuntimeError, match="expected .* to be .* of torch.float32"):
+            run(*given[:k], given[k][..., :-1], *given[k + 1:], False)
+
+
+@ALL
+@DIRECTIONS
+def test_slopes_of_results_in_other_orders(mode, backward):
+    torch.manual_seed(8)
+    function, (given, weight, bias, *state) = walked(mode, backward)
+    memory = state[1] if len(state) > 1 else None
+    run, slopes = (getattr(ops, f"{mode.lower()}_{part}") for part in ("walk", "slopes"))
+    held = [t.detach() for t in run(given, state[0], memory, weight, bias, backward)]
+    turned = [t.permute(2, 1, 0).contiguous().permute(2, 1, 0) for t in held]
+    grad = torch.randn_like(held[0])
+    rest = [None if t is None else t.detach() for t in (state[0], memory, weight)]
+    for got, wanted in zip(slopes(grad, None, *turned, *rest, backward),
+                           slopes(grad, None, *held, *rest, backward), strict=True):
+        torch.testing.assert_close(got, wanted)
+
+
 def test_compiled_layers_do_the_same():
     torch.manual_seed(7)
     layer = torch.nn.LSTM(4, 3, num_layers=2)

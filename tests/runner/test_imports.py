@@ -52,7 +52,7 @@ def test_missing_modules(run):
         import importlib, importlib.util
         for words in ("import torch.nothing", "import torch.cuda.nothing", "import torch.no.thing",
                       "import torch.utils.tensorboard", "import torch.onnx.symbolic_opset9",
-                      "from torch.nn.attention.flex_attention import flex_attention"):
+                      "from torch.fx.experimental import proxy_tensor"):
             try:
                 exec(words)
             except ModuleNotFoundError as error:
@@ -65,7 +65,7 @@ def test_missing_modules(run):
         "No module named 'torch.no' | torch.no",
         *(f"No module named '{name}' (PyTorch has it; yesca does not have it yet | {name}"
           for name in ("torch.utils.tensorboard", "torch.onnx",
-                       "torch.nn.attention.flex_attention")),
+                       "torch.fx")),
         "None",
     ]
 

@@ -210,6 +210,9 @@ def _others():
         shares = [make(2, 3, low=0.25, high=0.75).requires_grad_(tracked) for _ in range(3)]
         yesca._dirichlet_grad(*shares)
         yesca._standard_gamma_grad(*shares[:2])
+    for layer in (yesca.nn.LSTM(3, 2), yesca.nn.GRU(3, 2), yesca.nn.RNN(3, 2),
+                  yesca.nn.RNN(3, 2, nonlinearity="relu")):
+        layer(make(4, 2, 3))[0].sum().backward()
     yesca.norm(make(2, 3).cdouble(), 3)
     yesca.linalg.vector_norm(make(3), 2.5)
 

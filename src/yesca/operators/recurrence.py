@@ -159,6 +159,15 @@ def _dense(p: Any, ref: Any) -> Any:
     return made
 
 
+def _check(cell: Cell, dtype: Any, operands: dict[str, tuple[Any, tuple[int, ...]]]) -> None:
+    """Operands of one dtype whose sizes fit; RuntimeError otherwise."""
+    for name, (ref, shape) in operands.items():
+        if ref is None or ref.spec.dtype is not dtype or tuple(ref.spec.shape) != shape:
+            found = "None" if ref is None else f"{list(ref.spec.shape)} of {ref.spec.dtype}"
+            raise RuntimeError(f"{cell.name}: expected {name} to be {list(shape)} of {dtype}, as "
+                               f"the first state asks for, but got {found}")
+
+
 def _order(times: int, reverse: bool) -> list[int]:
     return list(reversed(range(times))) if reverse else list(range(times))
 
@@ -178,15 +187,21 @@ def _walk(cell: Cell) -> Callable[..., None]:
         if dtype.category != FLOATING:
             raise NotImplementedError(
                 f"\"{cell.name}\" not implemented for '{SCALAR_NAMES[dtype]}'")
+        across = cell.gates * width
+        _check(cell, dtype, {
+            "gates from the input": (from_input, (times, size, across)),
+            "hidden": (hidden, (size, width)), "weight": (weight, (across, width)),
+            **({"memory": (memory, (size, width))} if cell.states > 1 else {}),
+            **({"bias": (bias, (across,))} if bias is not None else {})})
         lengths = (times, times if cell.states > 1 else 0)
         held = [p.result(spec(dtype, (length, size, width), None, p.device))
                 for length in lengths][:cell.states]
         kept = p.result(spec(dtype, (times, size, cell.kept * width), None, p.device))
-        gates = p.temporary((size, cell.gates * width), dtype)
+        gates = p.temporary((size, across), dtype)
         # Read at every time: its columns side by side once, not at each.
-        across = _dense(p, turned(weight))
+        columns = _dense(p, turned(weight))
         biases = [] if bias is None else _parts(bias.seen(
-            ((size, cell.gates * width), (0, bias.spec.strides[0]), 0)), cell.gates)
+            ((size, across), (0, bias.spec.strides[0]), 0)), cell.gates)
 
         def body(*values: Expr) -> tuple[Expr, ...]:
             count = cell.gates
@@ -200,7 +215,7 @@ def _walk(cell: Cell) -> Callable[..., None]:
         order = _order(times, reverse)
         for k, time in enumerate(order):
             before = _before([hidden, memory], held, order, k)
-            p.product(before[0], across, gates)
+            p.product(before[0], columns, gates)
             p.flat(body, [*_parts(_at(from_input, time), cell.gates), *_parts(gates, cell.gates),
                           *biases, *before],
                    [*(_at(h, time) for h in held), *_parts(_at(kept, time), cell.kept)])
@@ -242,7 +257,7 @@ def _slopes(cell: Cell) -> Callable[..., None]:
                 *added], [*goals, *(into[j] for j in cell.direct)])
             p.product(slopes, wide, into[0], initial=into[0] if 0 in cell.direct else arriving[0])
             flows = room
-        _of_weight(p, of_state, output, hidden, of_weight, order)
+        _of_weight(p, of_state, _dense(p, output), hidden, of_weight, order)
     return program
 
 
