@@ -116,3 +116,40 @@ def test_lstm_takes_the_lower_precision_of_autocast():
     torch.testing.assert_close(outputs.float(), lstm(x)[0], rtol=0.03, atol=0.03)
     outputs.float().sum().backward()
     assert {p.grad.dtype for p in lstm.parameters()} == {torch.float32}
+
+
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+def test_outputs_are_the_callers_own(kind):
+    """They may be written; the last state is no function of them."""
+    torch.manual_seed(0)
+    layer, sequence = getattr(nn, kind)(3, 4, num_layers=2), torch.randn(5, 2, 3)
+    output, last = layer(sequence)
+    last = last[0] if kind == "LSTM" else last
+    assert torch.autograd.grad(last.sum(), output, allow_unused=True, retain_graph=True) == (None,)
+    expected = torch.autograd.grad(output.tanh().sum(), list(layer.parameters()),
+                                   retain_graph=True)
+    again, _ = layer(sequence)
+    found = torch.autograd.grad(torch.tanh_(again).sum(), list(layer.parameters()))
+    for got, wanted in zip(found, expected, strict=True):
+        torch.testing.assert_close(got, wanted)
+
+
+def test_inputs_of_another_dtype_are_named():
+    text = r"RNN input dtype \(torch.float64\) does not match weight dtype \(torch.float32\)"
+    packed = nn.utils.rnn.pack_sequence([torch.ones(2, 3).double()])
+    for layer in (nn.GRU(3, 4), nn.LSTM(3, 4), nn.RNN(3, 4)):
+        for given in (torch.ones(2, 2, 3).double(), packed):
+            with pytest.raises(ValueError, match=text):
+                layer(given)
+
+
+def test_weights_as_a_flat_list():
+    layer = nn.GRU(3, 4, bidirectional=True)
+    assert layer._flat_weights_names[:2] == ["weight_ih_l0", "weight_hh_l0"]
+    assert all(a is b for a, b in zip(layer._flat_weights, layer.parameters(), strict=True))
+    replaced = nn.Parameter(torch.zeros(12, 3))
+    layer._flat_weights = [replaced, *layer._flat_weights[1:]]
+    assert layer.weight_ih_l0 is replaced
+    x, state = torch.randn(5, 2, 3), torch.zeros(2, 2, 4)
+    found = torch.gru(x, state, layer._flat_weights, True, 1, 0.0, True, True, False)
+    torch.testing.assert_close(found, layer(x))

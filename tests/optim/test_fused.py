@@ -121,3 +121,36 @@ def test_muon_makes_the_update_orthogonal():
     update = -param.detach()
     gram = (update @ update.T).flatten().tolist()
     assert gram == pytest.approx([1.0, 0.0, 0.0, 1.0], abs=0.5)
+
+
+EVERY = ["SGD", "Adam", "AdamW", "Adagrad", "RMSprop", "Adadelta", "Adamax", "NAdam", "RAdam",
+         "Rprop", "ASGD"]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_parameter_whose_elements_share_a_place_is_refused(name):
+    param = torch.ones(1, 2).expand(3, 2).requires_grad_()
+    param.grad = torch.ones(3, 2)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        getattr(torch.optim, name)([param], lr=0.1).step()
+    assert param.tolist() == [[1.0, 1.0]] * 3
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_conjugated_gradient_counts_as_its_values(name):
+    found = []
+    for grad in (torch.tensor([1 - 2j]).conj(), torch.tensor([1 + 2j])):
+        param = torch.tensor([3 + 1j], requires_grad=True)
+        param.grad = grad
+        getattr(torch.optim, name)([param], lr=0.1).step()
+        found.append(param.tolist())
+    assert found[0] == found[1]
+
+
+def test_rprop_waits_where_the_gradient_is_not_a_number():
+    param = torch.ones(2, requires_grad=True)
+    optimizer = torch.optim.Rprop([param])
+    for _ in range(2):
+        param.grad = torch.tensor([float("nan"), 1.0])
+        optimizer.step()
+    assert param[0].item() == 1.0 and param[1].item() < 0.99

@@ -396,6 +396,14 @@ def stretched(shape: Sequence[int], strides: Sequence[int]) -> bool:
     return any(s == 0 and n > 1 for n, s in zip(shape, strides, strict=True))
 
 
+def refuse_stretched(shape: Sequence[int], strides: Sequence[int]) -> None:
+    """RuntimeError where a dimension steps over one place: what would be written there?"""
+    if stretched(shape, strides):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation.")
+
+
 def meeting(a: Spec, start: int, b: Spec, begin: int) -> str:
     """How two tensors of one storage, at these bytes, share its memory.
 

@@ -9,7 +9,7 @@ from ..base.frames import warn
 from ..core import registry
 from ..core.spec import spec
 from ..core.tensor_base import BarredView
-from ..core.views import meeting, stretched
+from ..core.views import meeting, refuse_stretched, stretched
 from ..runtime.plan import Plan
 from .state import STATE
 
@@ -37,9 +37,7 @@ def check_places(seen: Any, record: Any = None) -> None:
     if seen.dense or not stretched(seen.shape, seen.strides):
         return
     if record is None or not record.stretched:
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single memory location. Please clone() the tensor before performing the operation.")
+        refuse_stretched(seen.shape, seen.strides)
     if record.stretched != "allowed":
         warn(f"Use of {record.stretched} on expanded tensors is deprecated. Please clone() the "
              "tensor before performing this operation. This also applies to advanced indexing "

@@ -40,9 +40,9 @@ class Elements:
         return cast(cast(number, float32), float64)
 
     def sign(self, x: Expr) -> Expr:
-        """-1, 0 or 1."""
+        """-1, 0 or 1; 0 of NaN."""
         one = const(1, self.wide)
-        return scalar.where(x > 0.0, one, scalar.where(x < 0.0, -one, x))
+        return scalar.where(x > 0.0, one, scalar.where(x < 0.0, -one, const(0, self.wide)))
 
     def scaled(self, grad: Expr, factor: Any, param: Expr) -> Expr:
         """grad + factor * param; the gradient itself where the factor is 0."""

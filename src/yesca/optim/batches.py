@@ -126,7 +126,7 @@ def run_rule(
     """
     rule = RULES[name]
     if params[0].is_complex():
-        params, grads = as_real(params), as_real(grads)
+        params, grads = as_real(params), as_real([grad.resolve_conj() for grad in grads])
         states = [as_real(values) for values in states]
     chosen = {key: flags[key] if key in flags else bool(group[key]) for key in rule.flags}
     numbers = {key: _option(group, key) for key in rule.numbers}

@@ -65,7 +65,7 @@ class Tensors:
 
     @staticmethod
     def sign(x: Tensor) -> Tensor:
-        """-1, 0 or 1."""
+        """-1, 0 or 1; 0 of NaN."""
         return x.sign()
 
     @staticmethod

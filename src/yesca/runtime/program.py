@@ -13,7 +13,7 @@ from ..core import dtypes
 from ..core.devices import CPU, META, Device
 from ..core.dtypes import DType, int64
 from ..core.spec import Spec, conjugated, negated, spec
-from ..core.views import expand_strides
+from ..core.views import expand_strides, refuse_stretched
 from ..loops import ir
 from ..loops.ir import Buffer, Expr, Stage, Store
 from ..operators.filling import does_not_fit
@@ -240,6 +240,9 @@ class Program:
         elements of the lists in `written`. Lists of 0-dim tensors beside larger ones give one
         value a tensor. Tensors whose strides differ within an index get a launch of their own.
         """
+        for k in written:
+            for ref in lists[k]:
+                refuse_stretched(ref.spec.shape, ref.spec.strides)
         for together, entries in tables.grouped(lists, written[0]):
             if together:
                 self._table(body, entries, written)

@@ -133,7 +133,9 @@ def _walk_in_blocks(name: str, from_input: Tensor, state: State, weights: dict, 
         outputs.append(output)
     if backward:
         outputs.reverse()
-    return outputs[0] if len(outputs) == 1 else ops.cat(outputs), state
+    # Callers may write to the outputs, which backward reads, and ask for the gradient of the last
+    # state by them, of which it is no function.
+    return outputs[0].clone() if len(outputs) == 1 else ops.cat(outputs), state
 
 
 def _walk_by_steps(step, from_input: Tensor, state: State, weights: dict, backward: bool):

@@ -155,6 +155,8 @@ class RNNBase(Module):
             raise ValueError(
                 f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D instead"
             )
+        if weights is None:
+            self._check_dtype(input)
         batched = input.dim() == 3
         sequence = input if batched else input.unsqueeze(1)
         if batched and self.batch_first:
@@ -167,6 +169,7 @@ class RNNBase(Module):
         return (sequence.transpose(0, 1) if self.batch_first else sequence), last
 
     def _run_packed(self, packed: PackedSequence, states: tuple[Tensor, ...] | None):
+        self._check_dtype(packed.data)
         self._check_input(packed.data)
         sizes = packed.batch_sizes.tolist()
         given = states is not None and packed.sorted_indices is not None
@@ -202,6 +205,30 @@ class RNNBase(Module):
     def _weights(self) -> dict[str, Tensor]:
         """All weights by their names; a parametrized one is no parameter of this module."""
         return {name: getattr(self, name) for names in self._all_weights for name in names}
+
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Tensor]:
+        """The weights in the order in which `torch.lstm` and its like take them."""
+        return [getattr(self, name) for name in self._flat_weights_names]
+
+    @_flat_weights.setter
+    def _flat_weights(self, weights: list[Tensor]) -> None:
+        for name, weight in zip(self._flat_weights_names, weights, strict=True):
+            if getattr(self, name, None) is not weight:
+                setattr(self, name, weight)
+
+    def _check_dtype(self, input: Tensor) -> None:
+        weight = getattr(self, self._all_weights[0][0])
+        if input.dtype is not weight.dtype and STATE.autocast is None:
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype "
+                f"({weight.dtype}). Convert input: input.to({weight.dtype}), or convert model: "
+                f"model.to({input.dtype})"
+            )
 
     def _check_input(self, sequence: Tensor) -> None:
         if sequence.size(-1) != self.input_size:
