@@ -9,10 +9,10 @@ Names are looked up when they are first used, so that importing the package cost
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from . import _names
-from .base import frames as _frames
 from .runtime import forks as _forks  # noqa: F401 - a fork waits for imports in other threads
 from .torch_version import __version__ as __version__
 
@@ -29,9 +29,19 @@ if TYPE_CHECKING:
 
     device, dtype = Device, DType
 
-_frames.show_shortened()
 _LOCATIONS = _names.locations()
 _PACKAGE = __package__ or "yesca"  # __name__ is "torch" while a program runs as PyTorch's
+
+
+def _show_error(kind: type[BaseException], error: BaseException, traceback: Any) -> None:
+    """What shows the error that ends a program: with few lines of the package."""
+    from .base.frames import show
+
+    show(kind, error, traceback)
+
+
+if sys.excepthook is sys.__excepthook__:  # unless the program has a hook of its own
+    sys.excepthook = _show_error
 
 
 def __getattr__(name: str) -> Any:

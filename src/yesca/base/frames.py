@@ -53,19 +53,13 @@ def shorten(error: BaseException | None) -> None:
         error = error.__cause__ or error.__context__
 
 
-def _show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None
-          ) -> None:
-    """What shows the error that ends a program."""
+def show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None
+         ) -> None:
+    """Show an error that ends the program with few lines of the package; `sys.last_traceback` has
+    them all."""
     if not settings.VERBOSE.get():
         shorten(error)
     sys.__excepthook__(kind, error, error.__traceback__)
-
-
-def show_shortened() -> None:
-    """Show errors that end the program with few lines of the package, unless the program has a
-    hook of its own; `sys.last_traceback` has them all."""
-    if sys.excepthook is sys.__excepthook__:
-        sys.excepthook = _show
 
 
 #: How many warnings there were: what has warned once may have to warn again.
