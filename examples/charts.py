@@ -61,6 +61,7 @@ class Axis:
     def __init__(self, values, start, end, log=False):
         self.log, self.start, self.end = log, start, end
         shown = [self.scaled(value) for value in values if self.has(value)]
+        self.whole = all(value == round(value) for value in shown)
         self.low, self.high = min(shown, default=0.0), max(shown, default=1.0)
         if self.low == self.high:
             self.low, self.high = self.low - 0.5, self.high + 0.5
@@ -78,8 +79,12 @@ class Axis:
     def ticks(self):
         """Round values inside the axis: multiples of 1, 2 or 5 times a power of ten."""
         step = tick_step(self.high - self.low)
-        if self.log:
-            step = max(1, round(step))  # whole powers of ten
+        if self.log and self.high - self.low < 2:  # powers of ten would be too few
+            powers = range(math.floor(self.low), math.ceil(self.high) + 1)
+            found = [m * 10.0**power for power in powers for m in (1, 2, 5)]
+            return [tick for tick in found if self.low <= math.log10(tick) <= self.high]
+        if self.log or self.whole:
+            step = max(1, round(step))  # whole powers of ten, whole numbers
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         found = [index * step for index in range(first, last + 1)]
         return [10.0**exponent for exponent in found] if self.log else found
@@ -104,22 +109,23 @@ def line_chart(title, lines, x_label, y_label, log_x=False, log_y=False, marks=(
     )
     y_axis = Axis([y for line in lines for y in line.ys], HEIGHT - BOTTOM, TOP, log_y)
     drawn = [*frame(title, x_label, y_label), *rows(y_axis), *columns(x_axis)]
-    for name, x in marks:
+    for number, (name, x) in enumerate(marks):  # names one below the other: marks may be close
         at = x_axis.place(x)
         drawn.append(stroke("mark", at, TOP, at, HEIGHT - BOTTOM))
-        drawn.append(text(at - 4, TOP + 12, name, "end"))
+        drawn.append(text(at - 4, TOP + 12 + 14 * number, name, "end"))
     for number, line in enumerate(lines):
         drawn += curve(line, x_axis, y_axis, colour(number))
     return drawn + legend([line.name for line in lines])
 
 
-def bar_chart(title, bars, y_label, log_y=False):
-    """A chart of named bars; each group of bars has a colour of its own."""
+def bar_chart(title, bars, y_label, log_y=False, groups=()):
+    """A chart of named bars; each group of bars has a colour of its own, in the order of `groups`,
+    so that charts beside each other agree."""
     floor = [] if log_y else [0.0]
     y_axis = Axis([bar.height for bar in bars] + floor, HEIGHT - BOTTOM, TOP, log_y)
     if log_y:
         y_axis.low = math.floor(y_axis.low) - 0.5  # so that the lowest bar is seen, too
-    groups = list(dict.fromkeys(bar.group for bar in bars))
+    groups = list(dict.fromkeys((*groups, *(bar.group for bar in bars))))
     drawn = [*frame(title, "", y_label), *rows(y_axis)]
     wide = (WIDTH - LEFT - RIGHT) / max(len(bars), 1)
     base = HEIGHT - BOTTOM if log_y else y_axis.place(0.0)

@@ -157,7 +157,8 @@ def bar_chart(title, layers):
         charts.Bar(one.name, one.ratio, flag or "in order")
         for one, flag in zip(layers, flags(layers)) if one.ratio is not None
     ]
-    return charts.bar_chart(title, bars, "|gradient| / |weight|", log_y=True)
+    kinds = ("in order", "vanishing", "exploding", "dead")
+    return charts.bar_chart(title, bars, "|gradient| / |weight|", log_y=True, groups=kinds)
 
 
 # --- four networks --------------------------------------------------------------------------------

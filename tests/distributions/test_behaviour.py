@@ -401,3 +401,21 @@ def test_divergences_are_means_of_log_ratios(p, q):
     finite = expected.isfinite()
     assert finite.any() or not inside.all()
     assert ((found - expected).abs() <= slack)[finite].all()
+
+
+def test_a_whole_program_has_no_checks_in_it():
+    """PyTorch does not check where it compiles; here that is so where a break would be refused."""
+    def run(mean):
+        normal = T.Normal(mean, 1.0)
+        return normal.rsample().sum() + normal.log_prob(mean).sum()
+
+    whole, mean = torch.compile(run, fullgraph=True), torch.ones(3)
+    found = []
+    for function in (run, whole):
+        torch.manual_seed(0)
+        found.append([function(mean).item() for _ in range(4)])
+    assert found[0] == found[1]
+    wrong = torch.compile(lambda scale: T.Normal(0.0, scale).mean)
+    for _ in range(3):
+        with pytest.raises(ValueError, match="to satisfy the constraint GreaterThan"):
+            wrong(torch.tensor(-1.0))

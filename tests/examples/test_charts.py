@@ -45,7 +45,7 @@ def coordinates(root):
 
 @pytest.mark.parametrize("low, high, ticks", [
     (0, 10, [0, 2, 4, 6, 8, 10]), (0.91, 0.99, [0.92, 0.94, 0.96, 0.98]),
-    (-3, 3, [-3, -2, -1, 0, 1, 2, 3]), (5, 5, [4.6, 4.8, 5.0, 5.2, 5.4]),
+    (-3, 3, [-3, -2, -1, 0, 1, 2, 3]), (5, 5, [5]), (5.5, 5.5, [5.0, 5.2, 5.4, 5.6, 5.8, 6.0]),
 ])
 def test_linear_ticks_are_round(charts, low, high, ticks):
     axis = charts.Axis([low, high], 0, 100)
@@ -104,3 +104,15 @@ def test_nothing_to_draw_is_an_empty_chart(charts, drawn):
     root = drawn(charts.line_chart("empty", [charts.Line("a", [], [])], "x", "y"),
                  charts.bar_chart("empty", [], "y"))
     assert texts(root).count("empty") == 2
+
+
+def test_names_of_marks_do_not_meet(charts, drawn):
+    line = charts.Line("a", [1, 2, 3], [1, 2, 3])
+    root = drawn(charts.line_chart("t", [line], "x", "y", marks=[("one", 2.0), ("two", 2.01)]))
+    heights = [float(e.get("y")) for e in root.iter(SVG + "text") if e.text in ("one", "two")]
+    assert abs(heights[0] - heights[1]) > 10
+
+
+def test_ticks_of_counts_are_whole_and_short_log_axes_have_some(charts):
+    assert charts.Axis([1, 2, 3], 0, 100).ticks() == [1, 2, 3]
+    assert charts.Axis([0.3, 4.0], 0, 100, log=True).ticks() == pytest.approx([0.5, 1, 2])

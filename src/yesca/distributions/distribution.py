@@ -10,6 +10,7 @@ from ..autograd.modes import no_grad
 from ..base import absent
 from ..base.frames import warn
 from ..core.spec import Size
+from ..dispatch.state import STATE
 from . import constraints
 from .utils import broadcast_all, lazy_property
 
@@ -53,6 +54,8 @@ class Distribution:
         self._batch_shape, self._event_shape = batch_shape, event_shape
         if validate_args is not None:
             self._validate_args = validate_args
+        elif STATE.recorder is not None and STATE.recorder.strict:
+            self._validate_args = False  # fullgraph=True, where PyTorch does not check either
         if self._validate_args:
             self._validate_parameters()
         super().__init__()
