@@ -93,7 +93,7 @@ SUBMODULES = frozenset(
     "accelerator amp autograd backends compiler cpu cuda distributed distributions fft func "
     "functional futures jit linalg masked mps multiprocessing nn optim overrides profiler random "
     "return_types serialization signal special storage testing torch_version types utils version "
-    "xpu _C _dynamo _inductor _logging __config__ __future__".split()
+    "vision xpu _C _dynamo _inductor _logging __config__ __future__".split()
 )
 
 #: PyTorch's module path -> yesca's, both without the package, where the two differ.

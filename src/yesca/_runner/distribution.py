@@ -1,4 +1,4 @@
-"""What `importlib.metadata` says about `torch` while yesca answers for it."""
+"""What `importlib.metadata` says about `torch` and `torchvision` while yesca answers for them."""
 
 from __future__ import annotations
 
@@ -9,21 +9,32 @@ from pathlib import Path
 from typing import Any
 
 from ..version import __version__
+from ..vision.version import __version__ as vision_version
 
 #: The libraries that have to be there for this `torch`: yesca's own, not PyTorch's.
-_REQUIRES = ("numpy", "llvmlite")
+_REQUIRES = {"torch": ("numpy", "llvmlite"), "torchvision": ("numpy", "torch", "pillow")}
+_VERSIONS = {"torch": __version__, "torchvision": vision_version}
+_SUMMARIES = {
+    "torch": "PyTorch's public API, answered by yesca",
+    "torchvision": "datasets, transforms and models of images, answered by yesca.vision",
+}
 
 
-class TorchDistribution(Distribution):
-    """The metadata of a PyTorch whose version is the one that yesca reproduces."""
+class AnsweredDistribution(Distribution):
+    """The metadata of a package that yesca reproduces, with the version that it reproduces."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
 
     def read_text(self, filename: str) -> str | None:
         if filename in ("METADATA", "PKG-INFO"):
-            lines = ["Metadata-Version: 2.1", "Name: torch", f"Version: {__version__}"]
-            lines += ["Summary: PyTorch's public API, answered by yesca"]
-            lines += [f"Requires-Dist: {name}" for name in _REQUIRES]
+            lines = ["Metadata-Version: 2.1", f"Name: {self._package}"]
+            lines += [f"Version: {_VERSIONS[self._package]}"]
+            lines += [f"Summary: {_SUMMARIES[self._package]}"]
+            lines += [f"Requires-Dist: {name}" for name in _REQUIRES[self._package]]
             return "\n".join(lines) + "\n\n"
-        return {"top_level.txt": "torch\n", "INSTALLER": "yesca\n"}.get(filename)
+        files = {"top_level.txt": f"{self._package}\n", "INSTALLER": "yesca\n"}
+        return files.get(filename)
 
     def locate_file(self, path: Any) -> Path:
         """A path beside the package, as for an installed distribution."""
@@ -31,7 +42,8 @@ class TorchDistribution(Distribution):
 
 
 def distributions(context: Any) -> Iterable[Distribution]:
-    """The distribution where the question is about `torch`, or about all there are."""
+    """The distributions that a question is about, or all there are."""
     wanted = None if context is None else context.name
-    if wanted is None or re.sub(r"[-_.]+", "-", wanted).lower() == "torch":
-        yield TorchDistribution()
+    for package in _VERSIONS:
+        if wanted is None or re.sub(r"[-_.]+", "-", wanted).lower() == package:
+            yield AnsweredDistribution(package)

@@ -1,8 +1,8 @@
 """Answers `import torch` and every submodule of it with yesca's own module objects.
 
-`torch is yesca` and `torch.nn is yesca.nn`: nothing is loaded twice. While programs run as
-PyTorch's, the public modules, classes and functions also carry PyTorch's names, so that they
-print, and are pickled, as a PyTorch user expects.
+`torch is yesca`, `torch.nn is yesca.nn` and `torchvision is yesca.vision`: nothing is loaded twice.
+While programs run as PyTorch's, the public modules, classes and functions also carry PyTorch's
+names, so that they print, and are pickled, as a PyTorch user expects.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from .._names import MODULE_ALIASES
 from ..base import absent, naming
 
 PACKAGE = __name__.partition(".")[0]
-TORCH = "torch"
-_PREFIX, _TORCH_PREFIX = PACKAGE + ".", TORCH + "."
+_PREFIX = PACKAGE + "."
 _BACK = {ours: theirs for theirs, ours in MODULE_ALIASES.items()}
 
 #: Rooms that PyTorch has no counterpart of: they keep their own names.
@@ -31,23 +30,23 @@ ROOMS = frozenset(
 
 def to_yesca(name: str) -> str:
     """`torch.nn.functional` -> `yesca.nn.functional`; names of other packages stay."""
-    if not answers(name):
+    root, dot, inner = name.partition(".")
+    if root not in naming.ANSWERED:
         return name
-    inner = name[len(_TORCH_PREFIX):]
-    return PACKAGE if name == TORCH else _PREFIX + MODULE_ALIASES.get(inner, inner)
+    if naming.ANSWERED[root] == PACKAGE:
+        inner = MODULE_ALIASES.get(inner, inner)
+    return naming.ANSWERED[root] + dot + inner
 
 
 def answers(name: str) -> bool:
-    """Whether a module's name is `torch` or below it."""
-    return name == TORCH or name.startswith(_TORCH_PREFIX)
+    """Whether a module's name is `torch` or below it, or of another package answered here."""
+    return name.partition(".")[0] in naming.ANSWERED
 
 
 def to_torch(name: str) -> str | None:
     """The inverse of `to_yesca`; None for a room that PyTorch does not have."""
-    if name == PACKAGE:
-        return TORCH
-    inner = name[len(_PREFIX):]
-    return None if inner.partition(".")[0] in ROOMS else _TORCH_PREFIX + _BACK.get(inner, inner)
+    root, dot, inner = naming.answered_module(name).partition(".")
+    return None if inner.partition(".")[0] in ROOMS else root + dot + _BACK.get(inner, inner)
 
 
 def rename(module: ModuleType) -> None:

@@ -16,7 +16,7 @@ from opcode import opmap
 from types import FrameType
 from typing import Any
 
-from .naming import public_module
+from .naming import answered_module, public_module
 
 #: What stands near a name that lacks: the first pattern that matches "module.name" counts.
 _NEAR = {
@@ -92,7 +92,7 @@ def note(module: str, name: str) -> str:
 def error(module: str, name: str) -> Exception:
     """The error for `module.name`, asked for from the module's `__getattr__`."""
     own = module.partition(".")[2]
-    shown = public_module(f"torch.{own}" if own else "torch")
+    shown = public_module(answered_module(module))
     added = note(own, name)
     if not added:
         return AttributeError(f"module {shown!r} has no attribute {name!r}", name=name,
@@ -124,5 +124,6 @@ def import_text(module: str) -> str:
     >>> import_text("torch.utils.tensorbord")
     "No module named 'torch.utils.tensorbord'"
     """
-    holder, _, name = module.partition(".")[2].rpartition(".")
+    root, _, inner = module.partition(".")
+    holder, _, name = inner.rpartition(".") if root == "torch" else (inner, "", "")
     return f"No module named {module!r}{note(holder, name)}"

@@ -15,6 +15,9 @@ from typing import TypeVar
 
 C = TypeVar("C", bound=type)
 
+#: Package that programs import -> the package that answers for it.
+ANSWERED = {"torch": "yesca", "torchvision": "yesca.vision"}
+
 _answers_torch = False
 
 
@@ -34,8 +37,25 @@ def public_module(name: str) -> str:
 
     >>> public_module("torch.nn.parameter")
     'yesca.nn.parameter'
+    >>> public_module("torchvision.transforms")
+    'yesca.vision.transforms'
     """
-    return name if _answers_torch else name.replace("torch", "yesca", 1)
+    if _answers_torch:
+        return name
+    root, dot, inner = name.partition(".")
+    return ANSWERED.get(root, root) + dot + inner
+
+
+def answered_module(name: str) -> str:
+    """The name by which PyTorch's programs import a module of this package.
+
+    >>> answered_module("yesca.nn.modules"), answered_module("yesca.vision.transforms")
+    ('torch.nn.modules', 'torchvision.transforms')
+    """
+    for theirs, ours in reversed(ANSWERED.items()):
+        if name == ours or name.startswith(ours + "."):
+            return theirs + name[len(ours):]
+    return name
 
 
 def lives_in(name: str) -> Callable[[C], C]:

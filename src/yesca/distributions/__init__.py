@@ -10,10 +10,7 @@ tensor(0.3181, grad_fn=<MulBackward0>)
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
-from ..base import absent
+from .._lazy import lazily
 
 #: Module -> the public names it provides; loaded on first use.
 _HOMES = {
@@ -43,22 +40,4 @@ _HOMES = {
     ),
     "uniform": "Uniform", "von_mises": "VonMises", "weibull": "Weibull", "wishart": "Wishart",
 }
-_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
-_SUBMODULES = {*_HOMES, "constraints", "utils"}
-
-__all__ = list(_MODULE_OF)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULE_OF:
-        value = getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
-    elif name in _SUBMODULES:
-        value = import_module(f".{name}", __name__)
-    else:
-        raise absent.error(__name__, name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_SUBMODULES})
+__getattr__, __dir__, __all__ = lazily(__name__, _HOMES, ("constraints", "utils"))
