@@ -21,6 +21,7 @@ from ._checkpoint.loading import load_archive
 from ._checkpoint.locations import default_restore_location, location_tag, register_package
 from ._checkpoint.messages import weights_only_failed
 from ._checkpoint.options import LoadEndianness, config, modes
+from ._checkpoint.output import replaced
 from ._checkpoint.saving import archive_name, check_parent, save_legacy, save_zip
 from ._checkpoint.storage_types import StorageType
 from ._checkpoint.tar import is_tar, load_tar
@@ -65,7 +66,9 @@ def save(obj: object, f: FileLike, pickle_module: Any = pickle,
     """Write an object to a file: tensors, containers of them, state dicts, modules.
 
     Storages are written whole and once, so tensors that share one share it after `load`; save
-    `x.clone()` to store only the part of a large storage that a view shows.
+    `x.clone()` to store only the part of a large storage that a view shows. A file at the path
+    stays as it was until the new one is whole, also if the process dies meanwhile; with
+    `YESCA_SAVE_SYNC=1`, also if the machine does.
 
     Args:
         obj: what to save.
@@ -76,6 +79,7 @@ def save(obj: object, f: FileLike, pickle_module: Any = pickle,
     Raises:
         AttributeError: `f` is neither a path nor has `write`.
         RuntimeError: the folder does not exist, or one storage is used with two dtypes.
+        OSError: the file cannot be written; the old one is left.
 
     Example::
 
@@ -192,9 +196,13 @@ def _is_path(f: object) -> bool:
 def _opened(f: Any, mode: str) -> Iterator[Any]:
     if _is_path(f):
         if "w" in mode:
-            check_parent(os.fspath(f))
-        with open(f, mode) as file:
-            yield file
+            path = os.fspath(f)
+            check_parent(path)
+            with replaced(path) as file:
+                yield file
+        else:
+            with open(f, mode) as file:
+                yield file
         return
     if "r" in mode:
         yield _Seekable.check(f)

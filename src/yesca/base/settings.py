@@ -235,6 +235,10 @@ FORCE_NO_WEIGHTS_ONLY: Variable[bool] = Variable(
     "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", flag, False,
     "1: load runs pickled code unless the program forbids it; only for files you trust", live=True,
 )
+SAVE_SYNC: Variable[bool] = Variable(
+    "YESCA_SAVE_SYNC", flag, False,
+    "1: save returns when the file is on the disk, so that a power failure cannot undo it",
+)
 RANK: Variable[int | None] = Variable(
     "RANK", int, None, "number of this process in a distributed job", live=True
 )

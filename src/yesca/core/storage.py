@@ -23,6 +23,7 @@ from .devices import CPU, Device
 EXPORTED = 1  # its address has left the engine
 FOREIGN = 2  # its memory was never the engine's
 SHARED = 4  # lives in shared memory
+_NO_DATA = "Cannot copy out of meta tensor; no data!"
 
 
 class UntypedStorage:
@@ -100,6 +101,8 @@ class UntypedStorage:
         """The bytes, writable. Whoever keeps it must keep the storage."""
         if self._nbytes == 0:
             return memoryview(bytearray())
+        if self._device.type == "meta":
+            raise NotImplementedError(_NO_DATA)
         array = (ctypes.c_char * self._nbytes).from_address(self._address)
         array._storage = self  # type: ignore[attr-defined]
         return memoryview(array).cast("B")
@@ -189,16 +192,21 @@ class UntypedStorage:
         if source._nbytes != self._nbytes:
             raise RuntimeError(f"size does not match, self was {self._nbytes} bytes but src was "
                                f"{source._nbytes} bytes")
-        ctypes.memmove(self._address, source._address, self._nbytes)
+        if self._address:
+            if source._device.type == "meta":
+                raise NotImplementedError(_NO_DATA)
+            ctypes.memmove(self._address, source._address, self._nbytes)
         return self
 
     def fill_(self, value: int) -> UntypedStorage:
         """Set every byte to `value`."""
-        if self._nbytes:
+        if self._address:
             ctypes.memset(self._address, int(value) & 255, self._nbytes)
         return self
 
     def cpu(self) -> UntypedStorage:
+        if self._device.type == "meta":
+            raise NotImplementedError(_NO_DATA)
         return self
 
     def tolist(self) -> list[int]:
@@ -214,12 +222,15 @@ class UntypedStorage:
         return self._memory()[index]
 
     def __setitem__(self, index: int | slice, value: int) -> None:
+        if self._device.type == "meta":
+            return
         memory = self._memory()
         for i in range(*index.indices(self._nbytes)) if isinstance(index, slice) else (index,):
             memory[i] = value & 255
 
     def __repr__(self) -> str:
-        listed = "\n ".join(map(str, self.tolist())) if self._nbytes <= 1000 else "..."
+        short = self._nbytes <= 1000 and self._device.type != "meta"
+        listed = "\n ".join(map(str, self.tolist())) if short else "..."
         return (f" {listed}\n[torch.storage.UntypedStorage(device={self._device}) of size "
                 f"{self._nbytes}]")
 
