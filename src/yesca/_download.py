@@ -195,10 +195,10 @@ class _Transfer:
         from http.client import HTTPException
         from urllib.error import HTTPError, URLError
 
-        fruitless = 0
+        fruitless, reason = 0, None  # type: tuple[int, Any]
         with self.bar:
             while True:
-                before, reason = self.have, None
+                before = self.have
                 try:
                     if self._connection():
                         return
