@@ -114,42 +114,42 @@ def fetch(
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name the file to write")
 
-    def is_there() -> bool:
-        return checksum is not None and path.is_file() and not _found(path, checksum, algorithm)
-
-    if is_there():
-        return path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    with _alone(part) as file:
-        if is_there():  # another program has fetched it while this one waited
-            part.unlink(missing_ok=True)
-            return path
-        if not resume or checksum is None:
-            file.truncate(0)
-        transfer = _Transfer(url, file, agent, redirects, Bar(path.name, progress))
-        try:
+    if not _is_right(path, checksum, algorithm):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(path.name + ".part")
+        with _alone(part) as file:
+            if not resume or checksum is None:
+                file.truncate(0)
+            if _is_right(path, checksum, algorithm):  # fetched while this program waited
+                part.unlink(missing_ok=True)
+                return path
+            transfer = _Transfer(url, file, agent, redirects, Bar(path.name, progress))
             _complete(transfer, part, checksum, algorithm)
-        except BaseException as error:
-            if checksum is None or isinstance(error, ChecksumError):
-                part.unlink(missing_ok=True)  # nothing can be made of it later
-            raise
-        os.replace(part, path)
+            os.replace(part, path)
     return path
+
+
+def _is_right(path: Path, checksum: str | None, algorithm: str) -> bool:
+    return checksum is not None and path.is_file() and not _found(path, checksum, algorithm)
 
 
 def _complete(transfer: _Transfer, part: Path, checksum: str | None, algorithm: str) -> None:
     """Fetch until the part is whole and right; one that was resumed gets a second chance."""
-    for resumed in (transfer.file.seek(0, os.SEEK_END) > 0, False):
-        transfer.run()
-        transfer.file.flush()
-        os.fsync(transfer.file.fileno())
-        wrong = checksum and _found(part, checksum, algorithm)
-        if not wrong:
-            return
-        if not resumed:
-            raise ChecksumError(transfer.url, str(checksum), str(wrong))
-        transfer.restart()
+    try:
+        for resumed in (transfer.have > 0, False):
+            transfer.run()
+            transfer.file.flush()
+            os.fsync(transfer.file.fileno())
+            wrong = checksum and _found(part, checksum, algorithm)
+            if not wrong:
+                return
+            if not resumed:
+                raise ChecksumError(transfer.url, str(checksum), str(wrong))
+            transfer.restart()
+    except BaseException as error:
+        if checksum is None or isinstance(error, ChecksumError):
+            part.unlink(missing_ok=True)  # nothing can be made of it later
+        raise
 
 
 @contextmanager
