@@ -76,8 +76,8 @@ def fetch(
     agent: str = AGENT,
     redirects: bool = True,
 ) -> Path:
-    """Fetch `url` into the file `path`, whose folders are made; nothing is done if it is there
-    with the right checksum.
+    """Fetch `url` into the file `path`, whose folders are made, and return that path; nothing is
+    done if the file is there with the right checksum.
 
     Args:
         url: what to fetch: http, https, ftp or file.
@@ -89,9 +89,6 @@ def fetch(
         resume: go on from what an earlier call has left (it needs a checksum).
         agent: the `User-Agent` that servers see.
         redirects: False refuses to be sent elsewhere.
-
-    Returns:
-        The path.
 
     Raises:
         urllib.error.URLError: the server cannot be reached or refuses (`HTTPError`, with `code`),
