@@ -275,6 +275,22 @@ OPTIMIZERS = Suite(
     ),
 )
 
+DATA = Suite(
+    "data",
+    "epochs of 60 000 x 784 in batches of 64, of small files, of ready batches; starting workers",
+    Task("data.py", parts=(
+        "TensorDataset", "own Dataset", "PNG files", "1 MB batches", "4 workers by spawn",
+        "4 workers by fork")),
+    (
+        Case("TensorDataset", limit=0.2),
+        Case("own Dataset", limit=0.6),
+        Case("PNG files", limit=1.05),
+        Case("1 MB batches", limit=0.8),
+        Case("4 workers by spawn", limit=0.4),
+        Case("4 workers by fork", limit=1.0),
+    ),
+)
+
 FIRST_STEP = Suite(
     "first_step",
     "the MNIST program from its start to the end of its first optimizer step",
@@ -327,6 +343,7 @@ SUITES = {
         COMPILED_MEMORY,
         RECURRENT,
         OPTIMIZERS,
+        DATA,
         FIRST_STEP,
         IMPORT,
         FRAMEWORKS,

@@ -58,7 +58,7 @@ class Spec:
 
     __slots__ = (
         "dtype", "shape", "strides", "device", "numel", "ndim", "contiguous", "nbytes", "dense",
-        "conj", "neg", "__weakref__",
+        "conj", "neg", "row", "run", "__weakref__",
     )
 
     dtype: DType
@@ -72,6 +72,9 @@ class Spec:
     nbytes: int  # bytes from the first element to the end of the last
     conj: bool  # complex values are the conjugates of what lies in memory
     neg: bool  # values are (then) negated
+    # What `find_row` and `find_run` have found last; not set before.
+    row: Spec | None
+    run: Spec
 
     def __repr__(self) -> str:
         flags = ", conj" * self.conj + ", neg" * self.neg
@@ -147,6 +150,19 @@ def _is_dense(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
             return False
         expected *= size
     return True
+
+
+def find_row(base: Spec) -> Spec | None:
+    """The spec of `x[i]`; None where there are no rows, or where values are not as they lie."""
+    plain = base.ndim and not base.conj and not base.neg
+    base.row = (spec(base.dtype, base.shape[1:], base.strides[1:], base.device) if plain else None)
+    return base.row
+
+
+def find_run(base: Spec, length: int) -> Spec:
+    """The spec of `x[a:b]` of a tensor that has rows, for b - a = length."""
+    base.run = spec(base.dtype, (length, *base.shape[1:]), base.strides, base.device)
+    return base.run
 
 
 def with_dtype(base: Spec, dtype: DType) -> Spec:

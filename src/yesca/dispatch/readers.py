@@ -51,6 +51,21 @@ def install(cls: type) -> None:
         _keep(place, found.fget)
         reader = builtins.builtin(function, name)
         setattr(cls, name, property(reader, found.fset, found.fdel, found.__doc__))
+    _install_parts(cls)
+
+
+def _install_parts(cls: Any) -> None:
+    """Put the maker of rows and runs in front of the builtin that finds plans of indices."""
+    from ..core import spec
+    from ..runtime.native import fastrows
+
+    twin = cls.__getitem__
+    things = units.address(fastrows.things)
+    for place, thing in ((fastrows.TWIN, twin), (fastrows.FIND_ROW, spec.find_row),
+                         (fastrows.FIND_RUN, spec.find_run)):
+        fast.FAST.kept.append(thing)  # type: ignore[union-attr]
+        ctypes.c_int64.from_address(things + place).value = id(thing)
+    cls.__getitem__ = builtins.method(cls, fastrows.subscript, "__getitem__", twin.__doc__)
 
 
 def _keep(place: int, twin: Any) -> Any:

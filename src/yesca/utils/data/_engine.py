@@ -8,6 +8,7 @@ from ... import functional as ops
 from ..._tensor import Tensor as Tensor
 from ...core.dtypes import float64, int64
 from ...dispatch import observing as observing
+from ...dispatch import samples
 from ...runtime.generator import Generator as Generator
 from ...runtime.generator import default_generator as default_generator
 
@@ -35,9 +36,16 @@ def seeded_generator(seed: int) -> Any:
     return generator
 
 
-def index_tensor(indices: list[int]) -> Any:
-    """An int64 tensor of the indices."""
-    return ops.tensor(indices, dtype=int64)
+def rows(tensor: Any, indices: list[int]) -> Any:
+    """The rows of a tensor at some indices."""
+    found = samples.rows(tensor, indices)
+    return tensor[ops.tensor(indices, dtype=int64)] if found is None else found
+
+
+def stacked(tensors: Any) -> Any:
+    """Tensors of one shape along a new first dimension."""
+    found = samples.stacked(tensors)
+    return ops.stack(list(tensors), 0) if found is None else found
 
 
 def weights_tensor(weights: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 from .... import functional as ops
 from ...._tensor import Tensor
 from ....core.dtypes import float64
+from .. import _engine
 
 CollateMap = dict[type | tuple[type, ...], Callable[..., Any]]
 
@@ -110,7 +111,7 @@ def _rebuilt_sequence(like: Any, items: list[Any]) -> Any:
 
 def collate_tensor_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     """Stack tensors of one shape along a new first dimension."""
-    return ops.stack(list(batch), 0)
+    return _engine.stacked(batch)
 
 
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:

@@ -87,8 +87,7 @@ def _rows_at_once(dataset: Any, indices: Any) -> list[Any] | None:
         return None
     if not all(_is_plain(tensor) for tensor in dataset.tensors):
         return None
-    rows = _engine.index_tensor(indices)
-    return [tensor[rows] for tensor in dataset.tensors]
+    return [_engine.rows(tensor, indices) for tensor in dataset.tensors]
 
 
 def _is_plain(tensor: Any) -> bool:

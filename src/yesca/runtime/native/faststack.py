@@ -1,0 +1,116 @@
+"""Batches of samples: tensors of one spec along a new dimension, rows of a tensor at some numbers.
+
+What a data loader does for every batch: any number of small copies, and nothing for the tape. The
+rest, long copies too, is left to plans, which use several threads.
+"""
+
+from ...targets.native import (
+    Unit, i64, load_i64, load_obj, memcpy, obj, ptr, stack, store_i64,
+)  # fmt: skip
+from .. import layout
+from . import fastkey as k
+from .fastcall import FLAGS, RECORDING, give_back
+from .fastitem import D_SIZE, P_BYTES, P_DTYPE, place_of
+from .fastmask import new_tensor, off_tape
+from .fastread import P_SHAPE, packed
+from .fastrows import whole
+from .fastrun import call_python
+from .objects import decref, incref, long_as, none, type_of
+
+unit = Unit("faststack")
+
+#: What finds the spec of a batch of samples.
+finder = unit.global_("finder", 8)
+pair_format = unit.global_("pair_format", 8, 8)
+_MOST = 1 << 21  # bytes: longer copies give the GIL up, and are shared among threads
+
+
+@unit.function
+def batch_of(spec: obj, count: i64, place: ptr) -> obj:
+    """A new contiguous tensor, and where its memory is; NULL where an error is set.
+
+    count: of samples of this spec; -1 less the number of rows of such a tensor.
+    """
+    found = call_python(load_obj(finder), pair_format, spec, count)
+    if found is None:
+        return None
+    made = new_tensor(found, i64(0), place)
+    give_back(found)
+    return made
+
+
+@unit.function
+def stacked(module: obj, things: obj) -> obj:
+    """`stack(things)` of a list or tuple; None where plans have to see to it."""
+    kind = type_of(things)
+    listed = kind == obj(k.list_type)
+    if not listed and kind != obj(k.tuple_type):
+        return none()
+    count = load_i64(things, layout.TUPLE_SIZE)
+    if count == 0 or load_i64(k.state, FLAGS) & RECORDING != 0:
+        return none()
+    first = k.list_item(things, 0) if listed else k.tuple_item(things, 0)
+    if not packed(first):
+        return none()
+    spec = load_obj(first, k.T_SPEC)
+    nbytes = long_as(load_obj(spec, P_BYTES))
+    if nbytes * count > _MOST:
+        return none()
+    for index in range(count):
+        thing = k.list_item(things, index) if listed else k.tuple_item(things, index)
+        if not packed(thing) or load_obj(thing, k.T_SPEC) != spec or not off_tape(thing):
+            return none()
+    incref(spec)
+    place = stack(8)
+    made = batch_of(spec, count, place)
+    if made is not None and nbytes > 0:
+        itemsize = long_as(load_obj(load_obj(spec, P_DTYPE), D_SIZE))
+        copy_all(ptr(load_i64(place)), things, count, nbytes, itemsize)
+    decref(spec)
+    return made
+
+
+@unit.function
+def copy_all(target: ptr, things: obj, count: i64, nbytes: i64, itemsize: i64) -> i64:
+    """Copy tensors one after the other. Nothing here runs Python code."""
+    listed = type_of(things) == obj(k.list_type)
+    for index in range(count):
+        thing = k.list_item(things, index) if listed else k.tuple_item(things, index)
+        memcpy(target + index * nbytes, place_of(thing, itemsize), nbytes)
+    return count
+
+
+@unit.function
+def rows(module: obj, arguments: ptr, given: i64) -> obj:
+    """`x[numbers]` of a tensor and a list of ints; None where plans have to see to it."""
+    thing, numbers = load_obj(arguments), load_obj(arguments, 8)
+    if (not packed(thing) or not off_tape(thing) or type_of(numbers) != obj(k.list_type)
+            or load_i64(k.state, FLAGS) & RECORDING != 0):
+        return none()
+    spec = load_obj(thing, k.T_SPEC)
+    shape, count = load_obj(spec, P_SHAPE), load_i64(numbers, layout.TUPLE_SIZE)
+    if load_i64(shape, layout.TUPLE_SIZE) == 0 or count == 0:
+        return none()
+    size = long_as(k.tuple_item(shape, 0))
+    if size == 0:
+        return none()
+    nbytes = long_as(load_obj(spec, P_BYTES)) // size
+    if nbytes * count > _MOST:
+        return none()
+    failed, place = stack(8), stack(8)
+    store_i64(failed, 0, 0)
+    for index in range(count):
+        number = whole(k.list_item(numbers, index), failed)
+        if load_i64(failed) != 0 or number >= size or number < -size:
+            return none()
+    incref(spec)
+    made = batch_of(spec, -1 - count, place)
+    if made is not None and nbytes > 0:
+        itemsize = long_as(load_obj(load_obj(spec, P_DTYPE), D_SIZE))
+        source = place_of(thing, itemsize)
+        for place_ in range(count):
+            number = whole(k.list_item(numbers, place_), failed)
+            number = number + size if number < 0 else number
+            memcpy(ptr(load_i64(place)) + place_ * nbytes, source + number * nbytes, nbytes)
+    decref(spec)
+    return made
