@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from yesca.runtime import layout, units
-from yesca.runtime.builtins import builtin, method, slot_place
+from yesca.runtime.builtins import builtin, call_wrapper, method, slot_place
 from yesca.runtime.native.objects import incref, long_as, long_from, none, tuple_item, type_of
 from yesca.targets.native import (
     Unit, external, i64, load_obj, obj, ptr, void,
@@ -153,3 +153,36 @@ def test_slot_offsets():
         found = ctypes.py_object.from_address(id(thing) + offset).value
         assert found is getattr(thing, name)
     assert layout.slot_offset(Base, "a") == offsets["a"]
+
+
+@unit.function
+def told(thing: obj, arguments: obj, names: obj) -> obj:
+    count = tuple_size(arguments)
+    return long_from(count if names is None else count + 100)
+
+
+def test_call_wrapper_fills_the_slot_of_a_class_and_its_subclasses():
+    class Base:
+        def __call__(self):
+            return "python"
+
+    class Before(Base):
+        pass
+
+    wrapper = call_wrapper(Base, told)
+    assert wrapper is not None
+    Base.__call__ = wrapper
+
+    class After(Base):
+        pass
+
+    class Own(Base):
+        def __call__(self):
+            return "own", super().__call__(1, 2)
+
+    for cls in (Base, Before, After):
+        assert cls()(1, 2, 3) == 3 and cls()(1, k=2) == 101
+        assert cls().__call__(1) == cls.__call__(cls(), 1) == 1
+    assert Own()() == ("own", 2)
+    with pytest.raises(TypeError):
+        Base.__call__(1)

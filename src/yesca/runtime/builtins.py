@@ -24,6 +24,9 @@ _FLAGS = {
 }
 
 
+_TP_CALL = 50  # its number in CPython's stable ABI
+
+
 class _MethodDefinition(ctypes.Structure):
     _fields_ = (
         ("name", ctypes.c_char_p),
@@ -43,11 +46,11 @@ def _definition(function: NativeFunction, name: str, doc: str | None) -> int:
     definition = _MethodDefinition(
         name.encode(), units.address(function), _FLAGS[signature], doc.encode() if doc else None
     )
-    _keep_forever(definition)
+    keep_forever(definition)
     return ctypes.addressof(definition)
 
 
-def _keep_forever(thing) -> None:
+def keep_forever(thing) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
@@ -93,3 +96,26 @@ def slot_place(cls: type, slot: int) -> int:
         if ctypes.c_uint64.from_address(place).value == function
     ]  # fmt: skip
     return places[0] if len(places) == 1 else 0
+
+
+def call_wrapper(cls: type, function: NativeFunction):
+    """What a class holds as `__call__` so that its type slot, and that of each subclass, is native.
+
+    The native function is `(self: obj, arguments: obj, names: obj) -> obj`, a tuple and a
+    dictionary or NULL. CPython makes such wrappers for types written in C; what it needs to know
+    of the slot is taken from a wrapper of its own. None where that is not found.
+    """
+    like = type(call_wrapper)
+    get_slot = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_int)(
+        ("PyType_GetSlot", ctypes.pythonapi)
+    )
+    wrapper = like.__call__
+    wrapped = get_slot(like, _TP_CALL)
+    words = (ctypes.c_uint64 * (wrapper.__sizeof__() // 8)).from_address(id(wrapper))
+    places = [place for place, word in enumerate(words) if word == wrapped]
+    if len(places) != 1 or id(like) not in words[: places[0]]:
+        return None
+    make = ctypes.PYFUNCTYPE(
+        ctypes.py_object, ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p
+    )(("PyDescr_NewWrapper", ctypes.pythonapi))
+    return make(cls, words[places[0] - 1], units.address(function))

@@ -72,7 +72,7 @@ class ReLU(_InplaceActivation):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.relu(input, self.inplace)
+        return ops.relu_(input) if self.inplace else ops.relu(input)
 
 
 class SiLU(_InplaceActivation):

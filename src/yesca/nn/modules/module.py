@@ -10,6 +10,7 @@ from ..._tensor import Tensor
 from ...base.naming import own_constructor
 from ...utils.hooks import RemovableHandle as RemovableHandle  # found here by programs
 from ..parameter import Buffer, Parameter
+from . import _fast
 from ._convert import ConversionMethods
 from ._hooks import (
     HookMethods,
@@ -139,6 +140,7 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
     # Calling
 
     def __call__(self, *args, **kwargs):
+        # A builtin stands in front of this (`_fast.py`), and calls it where it knows no way.
         # Attributes of a class with `__getattr__` are slow to find, entries of its dict are not.
         own = self.__dict__
         try:
@@ -423,6 +425,7 @@ class Module(TreeMethods, HookMethods, StateMethods, ConversionMethods):
 
 for _part in (TreeMethods, HookMethods, StateMethods, ConversionMethods):
     answer_as(Module, _part)
+_fast.install(Module)
 
 
 def _takes_persistent(method: Callable) -> bool:
