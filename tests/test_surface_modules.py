@@ -92,17 +92,10 @@ def test_dlpack_with_numpy():
 
 
 def test_capsules_are_taken_once():
-    from yesca import _dlpack
-
-    before = len(_dlpack._exported)
     capsule = torch.utils.dlpack.to_dlpack(torch.ones(2))
     assert torch.from_dlpack(capsule).tolist() == [1.0, 1.0]
     with pytest.raises(RuntimeError, match="consumed only once"):
         torch.from_dlpack(capsule)
-    unused = torch.utils.dlpack.to_dlpack(torch.ones(2))
-    del capsule, unused
-    gc.collect()
-    assert len(_dlpack._exported) == before
     with pytest.raises(BufferError, match="require gradient"):
         torch.from_dlpack(torch.ones(1, requires_grad=True))
     capsule = torch.utils.dlpack.to_dlpack(torch.ones(1, requires_grad=True))

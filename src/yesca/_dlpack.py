@@ -1,20 +1,21 @@
 """DLPack: tensors to and from other libraries by a capsule, without a copy.
 
 The structures are those of dlpack.h: a capsule called "dltensor" holds the address of a
-`DLManagedTensor` (of version 0, which is given), one called "dltensor_versioned" that of a
-`DLManagedTensorVersioned`, which is taken as well: arrays that may not be written come so. Who
-takes one renames it to "used_..." and calls the deleter in the end.
+`DLManagedTensor`, one called "dltensor_versioned" that of a `DLManagedTensorVersioned`, which is
+given to who asks for it (`max_version`). Who takes one renames it to "used_..." and calls the
+deleter in the end.
 """
 
 from __future__ import annotations
 
 import ctypes
 import weakref
+from functools import cache
 from typing import Any
 
 from . import _tensor  # noqa: F401 - tensors can be made from here on
 from .base.errors import argument_error
-from .core.devices import CPU
+from .core.devices import CPU, resolve
 from .core.dtypes import BOOL, BY_NAME, COMPLEX, FLOATING, DType, bfloat16
 from .core.spec import contiguous_strides, spec
 from .core.storage import EXPORTED, FOREIGN, UntypedStorage
@@ -36,27 +37,30 @@ class _Tensor(ctypes.Structure):
 class _Managed(ctypes.Structure):
     """DLManagedTensor."""
 
-
-_DELETER = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
-_Managed._fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _DELETER)]
+    _fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
 
 
 class _Versioned(ctypes.Structure):
     """DLManagedTensorVersioned."""
 
+    _fields_ = [
+        ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", _Tensor),
+    ]
 
-_VERSIONED_DELETER = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Versioned))
-_Versioned._fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32),
-                       ("context", ctypes.c_void_p), ("deleter", _VERSIONED_DELETER),
-                       ("flags", ctypes.c_uint64), ("tensor", _Tensor)]
+
+_DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 _CODES = {FLOATING: 2, COMPLEX: 5, BOOL: 6}  # 0 signed, 1 unsigned integers, 4 bfloat16
+_IN_MEMORY = (1, 3)  # kinds of devices whose memory is the CPU's
 _PREFIXES = {0: "int", 1: "uint", 2: "float", 5: "complex"}
-_CAPSULE = b"dltensor"
+_PLAIN, _VERSIONED = b"dltensor", b"dltensor_versioned"
+VERSION = (1, 0)  # of the versioned structures that are given
+_IS_COPIED = 2  # a flag of these: the memory is nobody else's
 #: Names of capsules that can be taken: what they hold, and what they are called afterwards. Names
 #: of capsules have to live as long as these do.
-_TAKEN = {_CAPSULE: (_Managed, b"used_dltensor"),
-          b"dltensor_versioned": (_Versioned, b"used_dltensor_versioned")}
+_TAKEN = {_PLAIN: (_Managed, b"used_dltensor"),
+          _VERSIONED: (_Versioned, b"used_dltensor_versioned")}
 _INVALID = ("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed "
             "only once, so you might have already constructed a tensor from it once.")
 
@@ -67,17 +71,9 @@ _pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char
     ("PyCapsule_GetPointer", _api))
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_IsValid", _api))
+_keep = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", _api))
 _rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_SetName", _api))
-
-#: What exported capsules need, by the address of their structure, until a deleter is called.
-_exported: dict[int, tuple[Any, ...]] = {}
-
-
-@_DELETER
-def _release(managed: Any) -> None:
-    _exported.pop(ctypes.addressof(managed.contents), None)
-
 
 # ---- out -------------------------------------------------------------------------------------
 
@@ -87,9 +83,10 @@ def _check_exportable(tensor: Any) -> None:
     if tensor._spec.conj:
         raise BufferError("Can't export tensors with the conjugate bit set")
     if tensor._spec.neg:
-        raise BufferError("Can't export tensors with the negative bit set")
+        raise BufferError("Can't export tensors with the negative bit set: use "
+                          "tensor.resolve_neg()")
     if tensor._spec.device is not CPU:
-        raise BufferError(f"Can't export tensors on {tensor._spec.device}: they have no memory")
+        raise BufferError(f"Cannot pack tensors on {tensor._spec.device}")
 
 
 def _code(dtype: DType) -> int:
@@ -105,45 +102,79 @@ def to_dlpack(tensor: Any) -> Any:
     """
     if not isinstance(tensor, TensorBase):
         raise argument_error("_to_dlpack", "data", 1, "Tensor", tensor)
-    _check_exportable(tensor.detach())  # type: ignore[attr-defined]
+    plain = tensor.detach()  # type: ignore[attr-defined]
+    _check_exportable(plain)
+    return _capsule(plain, None)
+
+
+def _capsule(tensor: Any, flags: int | None) -> Any:
+    """A capsule of a tensor off the tape; with flags: a versioned one."""
     own = tensor._spec
     sizes = (ctypes.c_int64 * max(own.ndim, 1))(*own.shape)
     steps = (ctypes.c_int64 * max(own.ndim, 1))(*own.strides)
     tensor._storage.data_ptr()  # from here on code outside may write
-    address = address_of(tensor)
-    managed = _Managed(_Tensor(address if own.numel else None, 1, 0, own.ndim, _code(own.dtype),
-                               own.dtype.itemsize * 8, 1, sizes, steps, 0), None, _release)
-    place = ctypes.addressof(managed)
-    _exported[place] = (managed, sizes, steps, tensor.detach())
-    return _new_capsule(place, _CAPSULE, _destructor_address)
+    described = _Tensor(address_of(tensor) if own.numel else None, 1, 0, own.ndim,
+                        _code(own.dtype), own.dtype.itemsize * 8, 1, sizes, steps, 0)
+    delete_plain, delete_versioned, destroy = _native()
+    managed: Any
+    if flags is None:
+        managed, name = _Managed(described, None, delete_plain), _PLAIN
+    else:
+        managed = _Versioned(*VERSION, None, delete_versioned, flags, described)
+        name = _VERSIONED
+    kept = (managed, sizes, steps, tensor)
+    managed.context = id(kept)
+    made = _new_capsule(ctypes.addressof(managed), name, destroy)
+    _keep(kept)  # the deleter gives this reference back
+    return made
 
 
-_CAPSULE_DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-_valid_at = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
-    ("PyCapsule_IsValid", _api))
-_pointer_at = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", _api))
+@cache
+def _native() -> tuple[int, int, int]:
+    """The addresses of the two deleters and of the capsules' destructor."""
+    from .runtime import units
+    from .runtime.native import capsules
+
+    places = (ctypes.c_char_p * 2).from_address(units.address(capsules.names))
+    places[:] = [_PLAIN, _VERSIONED]
+    return (units.address(capsules.delete_plain), units.address(capsules.delete_versioned),
+            units.address(capsules.destroy))
 
 
-@_CAPSULE_DESTRUCTOR
-def _destroy(capsule: int) -> None:
-    """The capsule dies: what nobody has taken is released."""
-    if _valid_at(capsule, _CAPSULE):
-        _exported.pop(_pointer_at(capsule, _CAPSULE), None)
+def exported(self: Any, *, stream: Any = -1, max_version: tuple[int, int] | None = None,
+             dl_device: tuple[Any, int] | None = None, copy: bool | None = None) -> Any:
+    """The array API's `__dlpack__`: a capsule, which can be taken once.
 
+    Args:
+        stream: None or -1: the CPU has no streams.
+        max_version: the newest version that the other side knows; from (1, 0) on it gets a
+            versioned capsule.
+        dl_device: where the other side wants the memory: (1, 0), the CPU.
+        copy: True gives memory of its own.
 
-_destructor_address = ctypes.cast(_destroy, ctypes.c_void_p).value
-
-
-def exported(self: Any, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
-             copy: bool | None = None) -> Any:
-    """The array API's `__dlpack__`: a capsule; `copy=True` gives memory of its own."""
-    if stream not in (None, -1):
-        raise AssertionError("stream must be None on the CPU")
-    if dl_device is not None and tuple(dl_device) != (1, 0):
-        raise BufferError(f"cannot export a CPU tensor to device {tuple(dl_device)}")
+    Raises BufferError for tensors that need a gradient, are conjugated or have no memory here.
+    """
     _check_exportable(self)
-    return to_dlpack(OPERATORS.clone(self) if copy else self)
+    if stream is not None and type(stream) is not int:
+        raise TypeError("stream must be ``int`` or ``none``")
+    if stream not in (None, -1):
+        raise AssertionError("stream should be None on cpu.")
+    if dl_device is not None and tuple(dl_device) != (1, 0):
+        raise BufferError(f"cannot export a CPU tensor to DLPack device "
+                          f"{tuple(map(int, dl_device))}")
+    made = (OPERATORS.clone(self) if copy else self).detach()
+    if max_version is None or max_version[0] < VERSION[0]:
+        return _capsule(made, None)
+    return _capsule(made, _IS_COPIED if copy else 0)
+
+
+def device_of(self: Any) -> tuple[Any, int]:
+    """The array API's `__dlpack_device__`: the kind of device and its number."""
+    from .utils.dlpack import DLDeviceType
+
+    if self._spec.device is not CPU:
+        raise ValueError(f"Unknown device type {self._spec.device.type} for Dlpack")
+    return DLDeviceType.kDLCPU, 0
 
 
 # ---- in --------------------------------------------------------------------------------------
@@ -151,8 +182,13 @@ def exported(self: Any, *, stream: Any = None, max_version: Any = None, dl_devic
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
     """A tensor over the memory of another library's array, or of a capsule of it.
 
+    Args:
+        ext_tensor: what has `__dlpack__`, or a capsule.
+        device: where the tensor shall be: the CPU. A capsule takes neither device nor copy.
+        copy: True gives memory of its own; False refuses to; None copies where it has to.
+
     Raises RuntimeError for a capsule that was taken before, and BufferError for memory that is
-    not the CPU's.
+    not the CPU's. Whether the other side lets its memory be written is not looked at.
 
     >>> import numpy
     >>> import yesca as torch
@@ -161,28 +197,46 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     >>> array.tolist()
     [1.0, 0.0]
     """
-    capsule = ext_tensor
-    if isinstance(ext_tensor, TensorBase):
-        _check_exportable(ext_tensor)
-        capsule = to_dlpack(ext_tensor)
-    elif getattr(type(ext_tensor), "__dlpack__", None) is not None:
-        place = ext_tensor.__dlpack_device__()
-        if int(place[0]) not in (1, 3):
-            raise BufferError(f"cannot import memory of DLPack device {tuple(map(int, place))}")
-        capsule = _asked(ext_tensor)
+    if not hasattr(ext_tensor, "__dlpack__"):
+        if device is not None or copy is not None:
+            raise AssertionError("device and copy kwargs not supported when ext_tensor is already "
+                                 "a DLPack capsule.")
+        return _taken(ext_tensor)
+    wanted: dict[str, Any] = {"max_version": VERSION}
+    if copy is not None:
+        wanted["copy"] = copy
+    place = ext_tensor.__dlpack_device__()
+    if int(place[0]) not in _IN_MEMORY:
+        raise BufferError(f"cannot import memory of DLPack device {tuple(map(int, place))}")
+    if device is not None:
+        if resolve(device) is not CPU:
+            raise BufferError(f"Cannot pack tensors on {resolve(device)}")
+        wanted["dl_device"] = (1, 0)
+    capsule, copied = _asked(ext_tensor, wanted)
+    made = _taken(capsule)
+    return OPERATORS.clone(made) if copy and not copied else made
+
+
+def _asked(array: Any, wanted: dict[str, Any]) -> tuple[Any, bool]:
+    """The capsule of another library's array, and whether it knew of `copy`.
+
+    What it has never heard of goes, one after the other: the arguments are of different ages.
+    """
+    for name in ("max_version", "copy", "dl_device"):
+        try:
+            return array.__dlpack__(**wanted), "copy" in wanted
+        except TypeError as error:
+            if type(error) is not TypeError:  # not a call that does not fit, but a refusal
+                raise
+            wanted.pop(name, None)
+    return array.__dlpack__(), False
+
+
+def _taken(capsule: Any) -> Any:
     name = next((n for n in _TAKEN if _is_valid(capsule, n)), None)
     if name is None:
         raise RuntimeError(_INVALID)
-    made = _over(capsule, name)
-    return OPERATORS.clone(made) if copy else made
-
-
-def _asked(array: Any) -> Any:
-    """The capsule of another library's array."""
-    try:
-        return array.__dlpack__(max_version=(1, 0))
-    except TypeError:  # it has never heard of versions
-        return array.__dlpack__()
+    return _over(capsule, name)
 
 
 def _over(capsule: Any, name: bytes) -> Any:
@@ -193,7 +247,7 @@ def _over(capsule: Any, name: bytes) -> Any:
     shape = tuple(given.shape[k] for k in range(given.ndim))
     strides = tuple(given.strides[k] for k in range(given.ndim)) if given.strides \
         else contiguous_strides(shape)
-    if given.device_type not in (1, 3):
+    if given.device_type not in _IN_MEMORY:
         raise BufferError(f"cannot import memory of DLPack device {given.device_type}")
     if any(s < 0 for s in strides):
         raise BufferError("cannot import negative strides; copy the array first")
@@ -202,7 +256,8 @@ def _over(capsule: Any, name: bytes) -> Any:
     start = (given.data or 0) + given.byte_offset
     storage = UntypedStorage._wrap(start, made.nbytes, None, EXPORTED | FOREIGN)
     if managed.deleter:
-        weakref.finalize(storage, managed.deleter, ctypes.pointer(managed)).atexit = False
+        done = weakref.finalize(storage, _DELETER(managed.deleter), ctypes.addressof(managed))
+        done.atexit = False
     return OPERATORS._tensor_from_storage(storage, dtype, 0, shape, strides)
 
 

@@ -387,8 +387,10 @@ class Tensor(TensorBase, metaclass=TensorMeta):
 
         return exported(self, **kwargs)
 
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        from ._dlpack import device_of
+
+        return device_of(self)
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         from ._printing import tensor_repr

@@ -84,7 +84,8 @@ def _reciprocal_times(self: Any, other: Any) -> Any:
     """`2 / x`, computed as PyTorch does: the reciprocal is rounded first."""
     if not _accepts_arrays(other):
         return NotImplemented
-    return OPERATORS.mul(OPERATORS.reciprocal(self), _plain(other))
+    inverse = OPERATORS.reciprocal(self)
+    return OPERATORS.mul(inverse, _plain(other)) if _accepts(other) else inverse * other
 
 
 def _unary(name: str) -> Callable[[Any], Any]:

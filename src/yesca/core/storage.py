@@ -122,6 +122,10 @@ class UntypedStorage:
         """Always 1: the elements of an untyped storage are bytes."""
         return 1
 
+    def untyped(self) -> UntypedStorage:
+        """The storage itself: what code that may get a typed one asks for."""
+        return self
+
     def data_ptr(self) -> int:
         """Address of the first byte (0 when there are none)."""
         self._flags |= EXPORTED

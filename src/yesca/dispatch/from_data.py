@@ -10,7 +10,7 @@ from ..base.frames import warn, warn_once
 from ..core import registry
 from ..core.devices import CPU, Device, resolve
 from ..core.dtypes import (
-    ALL, BOOL, DType, as_dtype, bfloat16, default_for, get_default_dtype, number_category,
+    ALL, BOOL, DType, as_dtype, default_for, get_default_dtype, number_category,
     promote,
 )  # fmt: skip
 from ..core.spec import spec
@@ -50,6 +50,10 @@ def from_data(data: Any, dtype: DType | None, device: Any, copy: bool) -> Any:
         return _from_tensor(data, dtype, place, copy)
     if type(data).__module__ == "numpy" or getattr(data, "__array_interface__", None) is not None:
         return _from_array(data, dtype, place, copy)
+    if hasattr(type(data), "__dlpack__"):
+        from .._dlpack import from_dlpack
+
+        return _from_tensor(from_dlpack(data), dtype, place, copy)
     if dtype is None and isinstance(data, (list, tuple)) and any(
             type(v).__module__ == "numpy" and getattr(v, "ndim", 0) for v in data):
         import numpy as np
@@ -119,6 +123,8 @@ def _from_array(data: Any, dtype: DType | None, place: Device | None, copy: bool
 def _shape_of(data: Any) -> tuple[int, ...]:
     shape = []
     while True:
+        if isinstance(data, str) and shape:
+            raise ValueError("too many dimensions 'str'")
         if isinstance(data, (str, bytes, TensorBase)) or not _is_sequence(data):
             break
         shape.append(len(data))
@@ -140,6 +146,9 @@ def _is_sequence(data: Any) -> bool:
         is not None and not isinstance(data, (dict, set)) and getattr(data, "ndim", 1) != 0)
 
 
+_PLAIN = (list, tuple, range)
+
+
 def _flatten(data: Any, shape: tuple[int, ...], depth: int, into: list[Any]) -> None:
     if depth == len(shape):
         into.append(data)
@@ -155,7 +164,8 @@ def _flatten(data: Any, shape: tuple[int, ...], depth: int, into: list[Any]) -> 
             bad = next(v for v in data if isinstance(v, (list, tuple)))
             raise TypeError(f"only number elements are expected at dim {depth + 1}, got "
                             f"{type(bad).__name__}")
-        into.extend(data)
+        # An array's own iterator may give plain numbers, where its items know their dtype.
+        into.extend(data if isinstance(data, _PLAIN) else [data[k] for k in range(len(data))])
         return
     for item in data:
         _flatten(item, shape, depth + 1, into)
@@ -170,14 +180,14 @@ def _infer(flat: list[Any]) -> DType:
             if value is None:
                 raise RuntimeError("Could not infer dtype of NoneType")
             raise (TypeError(f"new(): invalid data type '{type(value).__name__}'")
-                   if isinstance(value, str) else
+                   if isinstance(value, (str, bytes)) else
                    RuntimeError(f"Could not infer dtype of {type(value).__name__}"))
         category = max(category, number_category(value))
     return default_for(category)
 
 
 _KINDS: dict[Any, DType] = {}  # by NumPy's dtype: only those of the native byte order
-_NUMPY = {d.name: d for d in ALL if d is not bfloat16}
+_NUMPY = {d.name: d for d in ALL}  # a NumPy dtype called bfloat16 is that of ml_dtypes
 
 
 def from_numpy(ndarray: Any) -> Any:
