@@ -1,4 +1,4 @@
-"""Arrays of other libraries as tensors, and tensors as theirs: JAX, Arrow, pandas, SciPy, Pillow."""
+"""Arrays of other libraries as tensors and back: JAX, Arrow, pandas, SciPy, Pillow."""
 
 import array as buffers
 

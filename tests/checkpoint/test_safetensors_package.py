@@ -10,8 +10,8 @@ import safetensors.torch as st
 from safetensors import safe_open
 
 folder = sys.argv[1]
-kinds = "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 uint16 uint32 uint64 bool " \\
-    "complex64"
+kinds = "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 uint16 uint32 uint64 " \\
+    "bool complex64"
 state = {k: torch.arange(6).reshape(2, 3).to(getattr(torch, k)) for k in kinds.split()}
 state |= {"empty": torch.zeros(0, 3), "number": torch.tensor(2.5)}
 
