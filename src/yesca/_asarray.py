@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._dlpack import from_dlpack
+from . import _tensor  # noqa: F401 - tensors can be made from here on
 from .base.errors import argument_error
 from .base.frames import warn_once
 from .core import registry
@@ -16,6 +16,7 @@ from .core.storage import UntypedStorage
 from .core.tensor_base import TensorBase
 from .dispatch import protocol
 from .dispatch.creation import finished
+from .dispatch.dlpack import from_dlpack
 from .dispatch.from_data import from_data, from_numpy, frombuffer
 
 

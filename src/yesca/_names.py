@@ -67,7 +67,7 @@ HOMES: dict[str, str] = {
     "predicates": "is_tensor is_storage typename get_device_module is_warn_always_enabled "
                   "set_warn_always OutOfMemoryError AcceleratorError",
     "streams": "Stream Event",
-    "_dlpack": "from_dlpack to_dlpack",
+    "utils.dlpack": "from_dlpack to_dlpack",
     "_asarray": "asarray",
     "nn.functional": (
         "cosine_similarity pairwise_distance cosine_embedding_loss hinge_embedding_loss "

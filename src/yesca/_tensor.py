@@ -383,12 +383,12 @@ class Tensor(TensorBase, metaclass=TensorMeta):
         return _access.of_array(array)
 
     def __dlpack__(self, **kwargs: Any) -> Any:
-        from ._dlpack import exported
+        from .dispatch.dlpack import exported
 
         return exported(self, **kwargs)
 
     def __dlpack_device__(self) -> tuple[Any, int]:
-        from ._dlpack import device_of
+        from .dispatch.dlpack import device_of
 
         return device_of(self)
 

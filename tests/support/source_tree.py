@@ -39,7 +39,6 @@ TENSOR_FILES = (
     "_view_writes",
     "_access", "_restrided",
     "_indexing", "_printing", "_rebuild", "_storage_access", "typed_storages", "typed_tensors",
-    "_dlpack",
     "functional",
 )
 #: Public modules in a room of the engine that are plain Python over all rooms: nothing of the

@@ -50,8 +50,8 @@ def from_data(data: Any, dtype: DType | None, device: Any, copy: bool) -> Any:
         return _from_tensor(data, dtype, place, copy)
     if type(data).__module__ == "numpy" or getattr(data, "__array_interface__", None) is not None:
         return _from_array(data, dtype, place, copy)
-    if hasattr(type(data), "__dlpack__"):
-        from .._dlpack import from_dlpack
+    if getattr(type(data), "__dlpack__", None) is not None:
+        from .dlpack import from_dlpack
 
         return _from_tensor(from_dlpack(data), dtype, place, copy)
     if dtype is None and isinstance(data, (list, tuple)) and any(

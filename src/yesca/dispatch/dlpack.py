@@ -9,18 +9,40 @@ deleter in the end.
 from __future__ import annotations
 
 import ctypes
+import enum
 import weakref
 from functools import cache
 from typing import Any
 
-from . import _tensor  # noqa: F401 - tensors can be made from here on
-from .base.errors import argument_error
-from .core.devices import CPU, resolve
-from .core.dtypes import BOOL, BY_NAME, COMPLEX, FLOATING, DType, bfloat16
-from .core.spec import contiguous_strides, spec
-from .core.storage import EXPORTED, FOREIGN, UntypedStorage
-from .core.tensor_base import TensorBase, address_of
-from .dispatch.call import OPERATORS
+from ..base.errors import argument_error
+from ..base.naming import lives_in
+from ..core.devices import CPU, resolve
+from ..core.dtypes import BOOL, BY_NAME, COMPLEX, FLOATING, DType, bfloat16
+from ..core.spec import contiguous_strides, spec
+from ..core.storage import EXPORTED, FOREIGN, UntypedStorage
+from ..core.tensor_base import TensorBase, address_of
+from .call import OPERATORS
+
+
+@lives_in("torch.utils.dlpack")
+class DLDeviceType(enum.IntEnum):
+    """Kinds of devices, by DLPack's numbers."""
+
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLOpenCL = 4
+    kDLVulkan = 7
+    kDLMetal = 8
+    kDLVPI = 9
+    kDLROCM = 10
+    kDLROCMHost = 11
+    kDLExtDev = 12
+    kDLCUDAManaged = 13
+    kDLOneAPI = 14
+    kDLWebGPU = 15
+    kDLHexagon = 16
+    kDLMAIA = 17
 
 
 class _Tensor(ctypes.Structure):
@@ -132,8 +154,8 @@ def _capsule(tensor: Any, flags: int | None) -> Any:
 @cache
 def _native() -> tuple[int, int, int]:
     """The addresses of the two deleters and of the capsules' destructor."""
-    from .runtime import units
-    from .runtime.native import capsules
+    from ..runtime import units
+    from ..runtime.native import capsules
 
     places = (ctypes.c_char_p * 2).from_address(units.address(capsules.names))
     places[:] = [_PLAIN, _VERSIONED]
@@ -170,8 +192,6 @@ def exported(self: Any, *, stream: Any = -1, max_version: tuple[int, int] | None
 
 def device_of(self: Any) -> tuple[Any, int]:
     """The array API's `__dlpack_device__`: the kind of device and its number."""
-    from .utils.dlpack import DLDeviceType
-
     if self._spec.device is not CPU:
         raise ValueError(f"Unknown device type {self._spec.device.type} for Dlpack")
     return DLDeviceType.kDLCPU, 0
@@ -197,7 +217,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     >>> array.tolist()
     [1.0, 0.0]
     """
-    if not hasattr(ext_tensor, "__dlpack__"):
+    if getattr(ext_tensor, "__dlpack__", None) is None:
         if device is not None or copy is not None:
             raise AssertionError("device and copy kwargs not supported when ext_tensor is already "
                                  "a DLPack capsule.")
