@@ -229,6 +229,90 @@ def test_settings():
         serialization.set_default_load_endianness(None)
 
 
+def test_config():
+    import yesca.utils.serialization.config as config
+
+    serialization = torch.serialization
+    with config.patch({"save.compute_crc32": False, "load.endianness": None}):
+        assert not serialization.get_crc32_options() and not config.save.compute_crc32
+    assert serialization.get_crc32_options()
+    with config.patch("save.storage_alignment", 0), pytest.raises(ValueError, match="from 1 to"):
+        torch.save(1, io.BytesIO())
+    with config.patch("load.mmap", True), pytest.raises(ValueError, match="must be a file path"):
+        roundtrip(1)
+    with pytest.raises(AttributeError):
+        config.save.color = 1
+
+
+def test_other_protocols_are_said_to_be_unusual():
+    file = io.BytesIO()
+    torch.save([1], file, pickle_protocol=3)
+    file.seek(0)
+    with pytest.warns(UserWarning, match="Detected pickle protocol 3 in the checkpoint"):
+        assert torch.load(file) == [1]
+
+
+def test_files_that_take_little_at_a_time():
+    class Slow(io.BytesIO):
+        def write(self, data):
+            return super().write(bytes(data[:100]))
+
+        def read(self, size=-1):
+            return super().read(min(size, 50) if size > 0 else size)
+
+    file = Slow()
+    torch.save(torch.arange(1000), file)
+    assert torch.load(io.BytesIO(file.getvalue())).sum().item() == 499500
+
+
+def test_weights_of_recurrent_layers_are_there_once():
+    layer = roundtrip(torch.nn.GRU(2, 3), weights_only=False)
+    assert "_flat_weights" not in vars(layer)
+    assert all(map(lambda a, b: a is b, layer._flat_weights, layer.parameters()))
+
+
+@pytest.mark.parametrize(("name", "kind"), [
+    ("_utils\n_rebuild_qtensor", "quantized"), ("_utils\n_rebuild_nested_tensor", "nested"),
+    ("\nper_tensor_affine", "quantized"),
+])
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_tensors_that_are_not_there(name, kind, weights_only):
+    from yesca._checkpoint.zip_writer import ZipWriter
+
+    file = io.BytesIO()
+    writer = ZipWriter(file, "archive")
+    name = f"torch.{name}".replace(".\n", "\n")
+    writer.write("data.pkl", b"\x80\x02c" + name.encode() + b"\n.")
+    writer.close()
+    file.seek(0)
+    with pytest.raises(NotImplementedError, match=f"the file holds {kind} tensors"):
+        torch.load(file, weights_only=weights_only)
+
+
+def test_functions_that_libraries_call():
+    from types import SimpleNamespace
+
+    serialization = torch.serialization
+    module = SimpleNamespace(__name__="m", __version__="1.x")
+    with pytest.raises(RuntimeError, match="'m' module version string is malformed '1.x'"):
+        serialization.check_module_version_greater_or_equal(module, (1, 2))
+    with pytest.warns(UserWarning, match="continuing assuming"):
+        assert serialization.check_module_version_greater_or_equal(module, (1, 2), False)
+    old = SimpleNamespace(__name__="dill", __version__="0.2.9")
+    with pytest.raises(ValueError, match="supports dill >= 0.3.1, but you have dill 0.2.9"):
+        torch.save(1, io.BytesIO(), pickle_module=old)
+    with pytest.raises(RuntimeError, match="deserialize object on a CUDA device"):
+        serialization.validate_cuda_device("cuda:0")
+    with pytest.raises(ValueError, match="Expected a cuda device, but got: cpu"):
+        serialization.validate_cuda_device("cpu")
+    with pytest.raises(RuntimeError, match="The HPU device module is not registered"):
+        serialization.validate_hpu_device("hpu")
+    assert serialization.normalize_storage_type(torch.FloatStorage) is torch.FloatStorage
+    with serialization.mkdtemp() as folder:
+        assert Path(folder).is_dir()
+    assert not Path(folder).exists()
+
+
 def test_tar_of_the_first_releases():
     import struct
     import tarfile

@@ -110,6 +110,9 @@ def _rebuild_device_tensor_from_numpy(data: Any, dtype: Any, device: Any,
 def _rebuild_sparse_tensor(layout: Any, data: tuple[Any, ...]) -> Any:
     from . import functional as ops
 
+    if getattr(ops, "sparse_coo_tensor", None) is None:
+        raise NotImplementedError("the file holds sparse tensors, which are not there; save "
+                                  "dense ones instead: x.to_dense()")
     if str(layout) == "torch.sparse_coo":
         indices, values, size, coalesced = data if len(data) == 4 else (*data, None)
         return ops.sparse_coo_tensor(indices, values, size, is_coalesced=coalesced)

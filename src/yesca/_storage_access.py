@@ -10,9 +10,11 @@ import copyreg
 from typing import Any
 
 from .core.devices import Device
-from .core.dtypes import BY_NAME, DType
+from .core.dtypes import BY_NAME, NAMED, DType  # noqa: F401 - NAMED is read from here
+from .core.layouts import Layout  # noqa: F401
 from .core.spec import Size
 from .core.storage import UntypedStorage
+from .dispatch.overloads import NamedResult  # noqa: F401
 from .runtime import memory as _memory  # noqa: F401 - it gives storages their bytes
 
 #: Names of PyTorch's typed storages: what a checkpoint calls the dtype of a storage.
@@ -84,6 +86,13 @@ def as_typed_bytes(obj: object) -> TypedBytes | None:
     if not isinstance(inner, UntypedStorage):
         return None
     return TypedBytes(inner, obj.dtype)  # type: ignore[attr-defined]
+
+
+def typed_storage(untyped: UntypedStorage, dtype: DType) -> Any:
+    """A public typed storage, for who finds one in a file."""
+    from .typed_storages import TypedStorage
+
+    return TypedStorage(wrap_storage=untyped, dtype=dtype)
 
 
 def new_storage(nbytes: int, device: str = "cpu") -> UntypedStorage:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -18,13 +19,23 @@ from .base.frames import warn
 from ._checkpoint import allowed_globals, restricted
 from ._checkpoint.legacy import load_legacy
 from ._checkpoint.loading import load_archive
-from ._checkpoint.locations import default_restore_location, location_tag, register_package
+from ._checkpoint.locations import (
+    default_restore_location, location_tag, register_package, validate_cuda_device,
+    validate_hpu_device,
+)
+from ._checkpoint.messages import UNSAFE as UNSAFE_MESSAGE
 from ._checkpoint.messages import weights_only_failed
 from ._checkpoint.options import LoadEndianness, config, modes
 from ._checkpoint.output import replaced
+from ._checkpoint.saving import MAGIC_NUMBER as MAGIC_NUMBER
+from ._checkpoint.saving import PROTOCOL_VERSION as PROTOCOL_VERSION
 from ._checkpoint.saving import archive_name, check_parent, save_legacy, save_zip
 from ._checkpoint.storage_types import StorageType
 from ._checkpoint.tar import is_tar, load_tar
+from ._checkpoint.versions import (
+    check_dill, check_module_version_greater_or_equal, mkdtemp, normalize_storage_type,
+    storage_to_tensor_type,
+)
 from ._checkpoint.zip_reader import ZipReader
 from .base import settings
 
@@ -33,6 +44,7 @@ __all__ = [
     "SourceChangeWarning",
     "StorageType",
     "add_safe_globals",
+    "check_module_version_greater_or_equal",
     "clear_safe_globals",
     "default_restore_location",
     "get_crc32_options",
@@ -42,6 +54,8 @@ __all__ = [
     "get_unsafe_globals_in_checkpoint",
     "load",
     "location_tag",
+    "mkdtemp",
+    "normalize_storage_type",
     "register_package",
     "safe_globals",
     "save",
@@ -49,9 +63,13 @@ __all__ = [
     "set_default_load_endianness",
     "set_default_mmap_options",
     "skip_data",
+    "storage_to_tensor_type",
+    "validate_cuda_device",
+    "validate_hpu_device",
 ]
 
 DEFAULT_PROTOCOL = 2
+LONG_SIZE, INT_SIZE, SHORT_SIZE = (struct.calcsize(f"={code}") for code in "lih")
 FileLike = str | os.PathLike[str] | Any
 _ZIP_START = b"PK\x03\x04"
 
@@ -91,6 +109,7 @@ def save(obj: object, f: FileLike, pickle_module: Any = pickle,
         >>> torch.load(file)
         {'weight': tensor([0, 1, 2])}
     """
+    check_dill(pickle_module)
     path = os.fspath(f) if _is_path(f) else None
     if path is None and not hasattr(f, "write"):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a "
@@ -133,6 +152,7 @@ def load(f: FileLike, map_location: Any = None, pickle_module: Any = None, *,
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if weights_only and pickle_load_args:
         warn("pickle_load_args only works if `weights_only=False`.")
+    check_dill(pickle_module)
     reader = restricted if weights_only else (pickle_module or pickle)
     options = {"encoding": "utf-8", **pickle_load_args}
     mapping = config.load.mmap if mmap is None else mmap
@@ -175,6 +195,9 @@ def _load(file: Any, source: FileLike, map_location: Any, reader: Any, mapping: 
     if mark == _ZIP_START:
         archive = ZipReader(file)
         if archive.has("constants.pkl"):
+            if reader is restricted:
+                raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives "
+                                   f"passed to ``torch.load``. {UNSAFE_MESSAGE}")
             raise RuntimeError("this is a TorchScript archive, which holds compiled code; only "
                                "files written by torch.save can be loaded")
         mapped = _map(os.fspath(source)) if mapping else None

@@ -154,7 +154,7 @@ _TORCH_PLACES = (
 def default_names() -> frozenset[str]:
     """Every dotted name that is allowed without being asked for."""
     names = {f"{module}.{name}" for module, name in _TORCH_PLACES}
-    names |= {f"torch.{name}" for name in access.BY_NAME}
+    names |= {f"torch.{name}" for name in (*access.BY_NAME, *access.NAMED)}
     names |= {f"torch.{name}" for name in access.STORAGE_NAMES.values()}
     names |= {f"torch.storage.{name}" for name in access.STORAGE_NAMES.values()}
     names |= set(_STANDARD)

@@ -20,7 +20,7 @@ class LegacyStorages:
     def __init__(self, file: Any, map_location: Any) -> None:
         self._file = file
         self._restore = restorer_of(map_location)
-        self._roots: dict[Any, access.TypedBytes] = {}
+        self._roots: dict[Any, Any] = {}
         self._budget = _rest_of(file)
 
     def persistent_load(self, reference: Any) -> Any:
@@ -37,12 +37,12 @@ class LegacyStorages:
                                    f"the file{CORRUPT}")
             # Where it goes is settled now, because tensors are made of it before its data comes.
             placed = self._restore(access.new_storage(nbytes), location)
-            self._roots[key] = access.TypedBytes(placed, dtype)
+            self._roots[key] = access.typed_storage(placed, dtype)
         root = self._roots[key]
         view = reference[5]
         return root if view is None else self._view(root, dtype, view)
 
-    def _view(self, root: access.TypedBytes, dtype: Any, view: Any) -> access.TypedBytes:
+    def _view(self, root: Any, dtype: Any, view: Any) -> Any:
         if not isinstance(view, tuple) or list(map(type, view[1:])) != [int, int]:
             raise RuntimeError(f"{view!r} is not a view of a storage{CORRUPT}")
         _, offset, size = view
@@ -50,7 +50,7 @@ class LegacyStorages:
         if start < 0 or length < 0 or start + length > root.nbytes():
             raise RuntimeError(f"a view of a storage is outside of it{CORRUPT}")
         part = access.memory(root.untyped())[start : start + length]
-        return access.TypedBytes(access.storage_over(part), dtype)
+        return access.typed_storage(access.storage_over(part), dtype)
 
     def fill(self, keys: Any, little_endian: bool) -> None:
         """Read the data of the storages, in the order of `keys`."""

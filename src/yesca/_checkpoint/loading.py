@@ -27,7 +27,7 @@ class StorageLoader:
         self._swap = _byteorder(archive) != sys.byteorder
         self._loaded: dict[str, Any] = {}
 
-    def persistent_load(self, reference: Any) -> access.TypedBytes:
+    def persistent_load(self, reference: Any) -> Any:
         """The storage of `("storage", type, key, location, count)`."""
         kind, key, location, count = parse_reference(reference, 5)
         dtype = dtype_of(kind)
@@ -37,7 +37,7 @@ class StorageLoader:
         if storage.nbytes() != count * dtype.itemsize:
             raise RuntimeError(f"storage {key} has {storage.nbytes()} bytes, but is used as "
                                f"{count} elements of {dtype}{CORRUPT}")
-        return access.TypedBytes(storage, dtype)
+        return access.typed_storage(storage, dtype)
 
     def _load(self, key: str, dtype: Any, nbytes: int, location: str) -> Any:
         name = f"data/{key}"

@@ -7,6 +7,10 @@ from typing import Any
 
 from .. import _storage_access as access
 
+_TO_CPU = (
+    "If you are running on a CPU-only machine, please use torch.load with "
+    "map_location=torch.device('cpu') to map your storages to the CPU."
+)
 #: priority, tagger (storage -> tag or None), restorer (storage, tag -> storage or None)
 _packages: list[tuple[int, Callable[[Any], Any], Callable[[Any, str], Any]]] = []
 
@@ -75,14 +79,30 @@ def _restore_meta(storage: Any, location: str) -> Any:
     return access.new_storage(storage.nbytes(), "meta") if location == "meta" else None
 
 
+def validate_cuda_device(location: str) -> int:
+    """The index of the CUDA device that a tag names; RuntimeError, as there is none."""
+    return _validated("cuda", location)
+
+
+def validate_hpu_device(location: str) -> int:
+    """The same for HPU devices."""
+    return _validated("hpu", location)
+
+
+def _validated(kind: str, location: str) -> int:
+    if str(location).partition(":")[0].rstrip("0123456789") == kind:
+        _refuse_accelerator(None, location)
+    raise ValueError(f"Expected a {kind} device, but got: {location}")
+
+
 def _refuse_accelerator(storage: Any, location: str) -> None:
     kind = location.partition(":")[0].rstrip("0123456789")
-    if kind in ("cuda", "xpu", "hpu", "mps", "mtia"):
+    if kind in ("hpu", "privateuseone"):
+        raise RuntimeError(f"The {kind.upper()} device module is not registered. {_TO_CPU}")
+    if kind in ("cuda", "xpu", "mps", "mtia"):
         raise RuntimeError(
             f"Attempting to deserialize object on a {kind.upper()} device but "
-            f"torch.{kind}.is_available() is False. If you are running on a CPU-only machine, "
-            "please use torch.load with map_location=torch.device('cpu') to map your storages to "
-            "the CPU."
+            f"torch.{kind}.is_available() is False. {_TO_CPU}"
         )
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import mmap
 import threading
-from dataclasses import dataclass, field
 from enum import Enum
-
-_MAP_PRIVATE: int | None = getattr(mmap, "MAP_PRIVATE", None)  # none on Windows
+from typing import Any
 
 
 class LoadEndianness(Enum):
@@ -18,31 +16,38 @@ class LoadEndianness(Enum):
     BIG = 3
 
 
-@dataclass
-class SaveOptions:
-    """`torch.utils.serialization.config.save`."""
-
-    compute_crc32: bool = True
-    storage_alignment: int = 64
-    use_pinned_memory_for_d2h: bool = False
-
-
-@dataclass
-class LoadOptions:
-    """`torch.utils.serialization.config.load`."""
-
-    mmap: bool = False
-    endianness: LoadEndianness | None = None
-    mmap_flags: int | None = _MAP_PRIVATE
-    calculate_storage_offsets: bool = False
+#: The settings by name, as `torch.utils.serialization.config` has them.
+VALUES: dict[str, Any] = {
+    "save.compute_crc32": True,
+    "save.storage_alignment": 64,
+    "save.use_pinned_memory_for_d2h": False,
+    "load.mmap": False,
+    "load.endianness": None,
+    "load.mmap_flags": getattr(mmap, "MAP_PRIVATE", None),  # none on Windows
+    "load.calculate_storage_offsets": False,
+}
 
 
-@dataclass
+class _Section:
+    """Settings whose names begin alike, as attributes."""
+
+    __slots__ = ("_start",)
+
+    def __init__(self, start: str) -> None:
+        object.__setattr__(self, "_start", start)
+
+    def __getattr__(self, name: str) -> Any:
+        return VALUES[f"{self._start}.{name}"]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        VALUES[f"{self._start}.{name}"] = value
+
+
 class Config:
     """All settings; one object a process."""
 
-    save: SaveOptions = field(default_factory=SaveOptions)
-    load: LoadOptions = field(default_factory=LoadOptions)
+    save = _Section("save")
+    load = _Section("load")
 
 
 class ThreadModes(threading.local):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from .. import _storage_access as access
@@ -40,6 +40,12 @@ def _save_device(pickler: Any, device: Any) -> None:
     pickler.save_reduce(access.Device, parts, obj=device)
 
 
+def _save_layout(pickler: Any, layout: Any) -> None:
+    from ..serialization import _get_layout
+
+    pickler.save_reduce(_get_layout, (str(layout),), obj=layout)
+
+
 def _save_function(pickler: Any, function: Any) -> None:
     pickler.save_global(function)
 
@@ -62,12 +68,21 @@ def _python_pickler(base: Any, storage_id: PersistentId) -> type:
             access.Size: _save_size,
             access.Device: _save_device,
             StorageType: _save_storage_type,
+            access.Layout: _save_layout,
         }
         if base.dispatch.get(FunctionType) is _PYTHON_PICKLER.save_global:
             dispatch[FunctionType] = _save_function
 
         def persistent_id(self, obj: Any) -> Any:
             return storage_id(obj)
+
+        def reducer_override(self, obj: Any) -> Any:
+            if isinstance(obj, access.NamedResult):
+                return type(obj), (tuple(obj), {})
+            if isinstance(obj, BuiltinFunctionType) and torch_name(obj) is not None:
+                return obj.__name__
+            inherited = getattr(super(), "reducer_override", None)
+            return NotImplemented if inherited is None else inherited(obj)
 
         def save_global(self, obj: Any, name: str | None = None) -> None:
             known = torch_name(obj, name)

@@ -14,6 +14,8 @@ from pickle import UnpicklingError
 from struct import unpack
 from typing import Any
 
+from .._global_names import is_known, resolve
+from ..base.frames import warn
 from . import allowed_globals as allowed
 from .messages import unsupported_global
 
@@ -106,6 +108,8 @@ class Unpickler:
             self._push(allowed.default_global(module, name))
             return
         found = allowed.user_global(module, name)
+        if found is None and is_known(module, name):
+            resolve(module, name)  # says what is not there
         if found is None:
             raise UnpicklingError(unsupported_global(path))
         self._push(found)
@@ -248,7 +252,12 @@ class Unpickler:
         self._memo[index] = self._top()
 
     def _protocol(self) -> None:
-        self._read(1)  # the instructions themselves tell whether they are supported
+        protocol = self._read(1)[0]
+        if protocol != 2:
+            warn(f"Detected pickle protocol {protocol} in the checkpoint, which was not the "
+                 "default pickle protocol used by `torch.load` (2). The weights_only Unpickler "
+                 "might not support all instructions implemented by this protocol; save with "
+                 "the default, or load with weights_only=False if you trust the file.")
 
 
 def _update_attributes(target: Any, state: Any) -> None:

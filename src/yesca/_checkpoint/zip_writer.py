@@ -27,6 +27,9 @@ class ZipWriter:
 
     def __init__(self, file: Any, archive: str, alignment: int = 64,
                  checksums: bool = True) -> None:
+        if type(alignment) is not int or not 1 <= alignment <= z.MAX16:
+            raise ValueError("storage_alignment must be a whole number from 1 to 65535, got "
+                             f"{alignment!r}")
         self._write_out = file.write
         self._archive = archive
         self._alignment = alignment
@@ -103,8 +106,11 @@ class ZipWriter:
         return b"%020d%020d" % (names, contents)
 
     def _put(self, data: bytes | memoryview) -> None:
-        self._write_out(data)
+        written = self._write_out(data)
         self._position += len(data)
+        while type(written) is int and 0 < written < len(data):
+            data = memoryview(data)[written:]  # an unbuffered file takes what it can
+            written = self._write_out(data)
 
 
 def _combine(seed: int, value: int) -> int:

@@ -154,10 +154,6 @@ NAMES: dict[str, str] = {
     "overrides": "enable_reentrant_dispatch redispatch_function",
     "profiler": "ExecutionTraceObserver KinetoStepTracker RecordScope itt profiler python_tracer",
     "random": "thread_safe_generator",
-    "serialization": (
-        "check_module_version_greater_or_equal mkdtemp normalize_storage_type "
-        "storage_to_tensor_type validate_cuda_device validate_hpu_device"
-    ),
     "testing": "FileCheck",
     "utils": (
         "ThroughputBenchmark _python_dispatch backcompat backend_registration bundled_inputs "

@@ -430,6 +430,16 @@ def owner(number: int, place: str = "") -> _Owner:
     return made
 
 
+def is_operator(function: Any) -> bool:
+    """Whether a builtin is one of the package's."""
+    return isinstance(getattr(function, "__self__", None), _Owner)
+
+
+def is_method(function: Any) -> bool:
+    """Whether a builtin of the package is a method of tensors."""
+    return function.__self__._place == "Tensor"  # type: ignore[no-any-return]
+
+
 class _MethodDefinition(ctypes.Structure):
     _fields_ = (("name", ctypes.c_char_p), ("function", ctypes.c_void_p),
                 ("flags", ctypes.c_int), ("doc", ctypes.c_char_p))

@@ -47,6 +47,9 @@ class NamedResult(tuple):  # type: ignore[type-arg]
     def __reduce__(self) -> tuple[Any, ...]:
         return (_rebuild, (type(self).__name__, tuple(self)))
 
+    def __new__(cls, values: Iterable[Any] = (), rest: object = None) -> NamedResult:
+        return tuple.__new__(cls, values)  # checkpoints give PyTorch's a dictionary as well
+
 
 def _rebuild(name: str, values: tuple[Any, ...]) -> Any:
     return TYPES[name](values)

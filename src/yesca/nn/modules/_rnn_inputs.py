@@ -24,6 +24,16 @@ class Inputs:
             if getattr(self, name, None) is not weight:
                 setattr(self, name, weight)
 
+    def __getstate__(self) -> dict:
+        # PyTorch's layers have their weights a second time, in a list, and read it from a file.
+        names = self._flat_weights_names
+        return {**super().__getstate__(), "_flat_weights_names": names,
+                "_flat_weights": [getattr(self, name, None) for name in names]}
+
+    def __setstate__(self, state: dict) -> None:
+        derived = ("_flat_weights_names", "_flat_weights")
+        super().__setstate__({k: v for k, v in state.items() if k not in derived})
+
     def _check_dtype(self, input: Tensor) -> None:
         weight = getattr(self, self._all_weights[0][0])
         if input.dtype is not weight.dtype and STATE.autocast is None:

@@ -1,5 +1,5 @@
 """`torch.utils.serialization`: `config.save` and `config.load`, the settings of checkpoints."""
 
-from ..._checkpoint.options import config
+from . import config
 
 __all__ = ["config"]
