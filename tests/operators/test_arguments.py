@@ -171,6 +171,16 @@ def test_no_differences_at_all_are_a_copy() -> None:
         torch.diff(x, 0, prepend=torch.ones(2, 2))
 
 
+def test_equal_steps_are_rounded_in_their_own_type():
+    tenths = torch.linspace(0.0, 0.9, 10)
+    assert tenths[1].item() == 0.09999999403953552 and tenths[8].item() == 0.7999999523162842
+    assert torch.linspace(0.0, 0.3, 10)[7].item() == 0.23333334922790527
+    half = torch.linspace(0.0, 0.9, 10, dtype=torch.float16)
+    assert half.tolist() == [
+        0.0, 0.0999755859375, 0.199951171875, 0.2998046875, 0.39990234375, 0.5, 0.60009765625,
+        0.7001953125, 0.7998046875, 0.89990234375]
+
+
 def test_lines_of_whole_numbers_have_whole_ends() -> None:
     assert torch.linspace(4.3, 9.9, 5, dtype=torch.int32).tolist() == [4, 5, 6, 7, 9]
     assert torch.linspace(4.3, 0, 9, dtype=torch.uint8).tolist() == [4, 3, 3, 2, 2, 1, 1, 0, 0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import FLOATING, INTEGRAL, DType, complex128, float64, int64
+from ..core.dtypes import FLOATING, INTEGRAL, DType, bfloat16, float16, float32, float64, int64
 from ..core.memory_formats import strides_for
 from ..core.spec import spec
 from ..loops.ir import Expr, cast, coord
@@ -29,20 +29,29 @@ rows("ramp(any count, any dtype, Scalar start, Scalar step) -> Tensor", _ramp, k
 
 
 def _line(p: Any, count: int, dtype: DType, start: Any, end: Any) -> None:
-    """Computed from both ends, so that each end is exact; ends of whole numbers are whole."""
+    """Computed from both ends, so that each end is exact; ends of whole numbers are whole.
+
+    In the precision of the result, as PyTorch does: 16-bit numbers are rounded after each step.
+    """
     out = p.result(spec(dtype, (count,), None, p.device))
-    wide = complex128 if dtype.is_complex else float64
+    small = dtype in (float16, bfloat16)
+    wide = float32 if small else dtype if dtype.category == FLOATING else float64
+
+    def rounded(value: Expr) -> Expr:
+        return cast(cast(value, dtype), wide) if small else value
 
     def body() -> Expr:
         low, high = (cast(filling(p, k, dtype), wide) if dtype.category == INTEGRAL else
-                     p.argument(k, wide) for k in (2, 3))
+                     rounded(cast(p.argument(k, float64), wide)) for k in (2, 3))
         if count < 2:
             return cast(low, dtype)
-        step = (high - low) / p.fixed(max(count - 1, 1), float64)
-        place = cast(coord("point"), float64)
-        back = p.fixed(count - 1, float64) - place
-        near = place < p.fixed((count + 1) // 2, float64)
-        made = where(near, fma(step, place, low), fma(-step, back, high))
+        step = rounded(rounded(high - low) / p.fixed(count - 1, wide))
+        place, last = cast(coord("point"), wide), p.fixed(count - 1, wide)
+        near = coord("point") < p.fixed(count // 2, int64)
+        if small:
+            made = where(near, low + rounded(step * place), high - rounded(step * (last - place)))
+        else:
+            made = where(near, fma(step, place, low), fma(-step, last - place, high))
         return cast(made, dtype)
 
     p.flat(body, [], [out])
