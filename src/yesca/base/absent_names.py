@@ -36,7 +36,7 @@ NAMES: dict[str, str] = {
         "fbgemm_linear_int8_weight fbgemm_linear_int8_weight_fp32_activation "
         "fbgemm_linear_quantize_weight fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix "
         "fork fused_moving_avg_obs_fake_quant fx get_autocast_ipu_dtype get_autocast_xla_dtype "
-        "get_file_path hsmm hspmm hub import_ir_module import_ir_module_from_buffer indices_copy "
+        "get_file_path hsmm hspmm import_ir_module import_ir_module_from_buffer indices_copy "
         "init_num_threads int_repr is_autocast_ipu_enabled is_autocast_xla_enabled is_distributed "
         "is_vulkan_available library lstsq matrix_rank merge_type_from_type_comment "
         "miopen_batch_norm miopen_convolution miopen_convolution_add_relu miopen_convolution_relu "

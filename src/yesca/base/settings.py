@@ -155,6 +155,10 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(text.replace(",", " ").split())
 
 
+class Hidden(str):
+    """A text that the table does not show."""
+
+
 def _user_cache(name: str) -> str:
     """The user's folder for cached files; an empty text where there is no home."""
     if sys.platform == "win32":
@@ -225,7 +229,11 @@ VERBOSE: Variable[bool] = Variable(
 HOME: Variable[str] = Variable(
     "YESCA_HOME", os.path.expanduser, lambda: _user_cache("torch"),
     "folder of downloaded models (hub)",
-    aliases=("TORCH_HOME",),
+    aliases=("TORCH_HOME",), live=True,
+)
+GITHUB_TOKEN: Variable[Hidden] = Variable(
+    "GITHUB_TOKEN", Hidden, Hidden(),
+    "what hub shows to GitHub, which answers more questions then", live=True,
 )
 FORCE_WEIGHTS_ONLY: Variable[bool] = Variable(
     "TORCH_FORCE_WEIGHTS_ONLY_LOAD", flag, False,
@@ -274,6 +282,8 @@ def table() -> str:
 def _show(value: object) -> str:
     if value is None or value in ("", ()):
         return "-"
+    if isinstance(value, Hidden):
+        return "(set)"
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, tuple):
