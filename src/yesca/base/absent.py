@@ -89,11 +89,15 @@ def note(module: str, name: str) -> str:
     return f" (PyTorch has it; yesca does not have it yet{near and ': '}{near})"
 
 
-def error(module: str, name: str) -> Exception:
-    """The error for `module.name`, asked for from the module's `__getattr__`."""
+def error(module: str, name: str, added: str | None = None) -> Exception:
+    """The error for `module.name`, asked for from the module's `__getattr__`.
+
+    `added`: what it says besides; by default that PyTorch has the name, if it has it.
+    """
     own = module.partition(".")[2]
     shown = public_module(answered_module(module))
-    added = note(own, name)
+    if added is None:
+        added = note(own, name)
     if not added:
         return AttributeError(f"module {shown!r} has no attribute {name!r}", name=name,
                               obj=sys.modules.get(module))
