@@ -176,7 +176,7 @@ def _dashes(draw: Any, start: Any, end: Any, colour: Any, width: int, length: in
         left = math.hypot(to_x - x, to_y - y) if left > length else 0
 
 
-def _turned_box(draw: Any, box: list[int], outline: Any, fill: Any, width: int) -> None:
+def _turned_box(draw: Any, box: list[int], *, outline: Any, fill: Any, width: int) -> None:
     """A box by its four corners; its first side, the top of what it shows, is dashed."""
     corners = list(zip(box[::2], box[1::2]))
     _dashes(draw, corners[0], corners[1], outline, width)
@@ -199,7 +199,7 @@ def draw_bounding_boxes(
     label_background_colors: Colours = None,
     fill_labels: bool = False,
 ) -> Tensor:
-    """The image with boxes drawn on it.
+    """The image with boxes drawn on it: (3, H, W), of the type of the image.
 
     Args:
         image: (1 or 3, H, W), uint8 or floating point in [0, 1].
@@ -212,9 +212,6 @@ def draw_bounding_boxes(
         label_colors: of the texts; by default those of the boxes (black if they are filled).
         label_background_colors: behind the texts; by default those of the boxes.
         fill_labels: fill the ground of the texts.
-
-    Returns:
-        (3, H, W), of the type of the image.
 
     Raises:
         TypeError: the image is no tensor.
@@ -242,21 +239,23 @@ def draw_bounding_boxes(
     pixels = ops.tile(image, (3, 1, 1)) if image.shape[0] == 1 else image
     picture = to_pil_image(to_dtype_image(pixels, uint8, scale=True))
     draw = pillow("ImageDraw").Draw(picture, "RGBA" if fill else None)
-    corners = boxes.to(int64).tolist()
-    for box, label, shade, text, ground in zip(corners, labels or repeat(None), shades, texts,
-                                               grounds):
-        inside = (*shade, 100) if fill else None
-        if len(box) > 4:
-            _turned_box(draw, box, shade, inside, width)
-        else:
-            draw.rectangle(box, width=width, outline=shade, fill=inside)
+    for box, label, shade, text, ground in zip(
+            boxes.to(int64).tolist(), labels or repeat(None), shades, texts, grounds):
+        shape = _turned_box if len(box) > 4 else type(draw).rectangle
+        shape(draw, box, width=width, outline=shade, fill=(*shade, 100) if fill else None)
         if label is not None:
             at = box[0] + width + 1, box[1] + width + 1
-            if fill_labels:
-                left, top, right, bottom = draw.textbbox(at, label, font=letters)
-                draw.rectangle((left - 1, top - 1, right + 1, bottom + 1), fill=ground)
-            draw.text(at, label, fill=text, font=letters)
+            _write(draw, at, label, letters, text, ground if fill_labels else None)
     return to_dtype_image(pil_to_tensor(picture), image.dtype, scale=True)
+
+
+def _write(draw: Any, at: tuple[int, int], label: str, letters: Any, shade: Any,
+           ground: Any) -> None:
+    """A text, on a ground a pixel larger than itself if that has a colour."""
+    if ground is not None:
+        left, top, right, bottom = draw.textbbox(at, label, font=letters)
+        draw.rectangle((left - 1, top - 1, right + 1, bottom + 1), fill=ground)
+    draw.text(at, label, fill=shade, font=letters)
 
 
 def _font(font: str | None, size: int | None) -> Any:

@@ -45,10 +45,12 @@ def dumped(value, protocol=2):
 
 #: As Python 2 wrote it: arrays and texts of bytes.
 OF_PYTHON_2 = (
-    b"\x80\x02}q\x01(U\x04dataq\x02cnumpy.core.multiarray\n_reconstruct\nq\x03cnumpy\nndarray\nq"
-    b"\x04K\x00\x85U\x01b\x87Rq\x05(K\x01K\x01K\x03\x86cnumpy\ndtype\nq\x06U\x02u1K\x00K\x01\x87Rq"
-    b"\x07(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89U\x03\x00\x7f\xfftbU\x06labels"
-    b"q\x08]q\tK\x06au.")
+    b"\x80\x02}q\x01(U\x04dataq\x02cnumpy.core.multiarray"
+    b"\n_reconstruct\nq\x03cnumpy\nndarray\nq\x04K\x00\x85"
+    b"U\x01b\x87Rq\x05(K\x01K\x01K\x03\x86cnumpy\ndtype\nq\x06U\x02u1K\x00"
+    b"K\x01\x87Rq\x07(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89U\x03\x00\x7f\xfft"
+    b"bU\x06labelsq\x08]q\tK\x06au."
+)
 
 
 def test_batches_of_both_pythons(tmp_path):

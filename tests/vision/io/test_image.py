@@ -240,8 +240,9 @@ def test_without_pillow_the_error_names_what_to_install():
     code = ("import sys; sys.modules['PIL'] = None; import yesca as torch\n"
             "from yesca.vision import io\n"
             "io.write_file('/dev/null', torch.zeros(3, dtype=torch.uint8))\n"
+            "jpeg = torch.tensor([255, 216, 255], dtype=torch.uint8)\n"
             "for call in (lambda: io.encode_png(torch.zeros(1, 2, 2, dtype=torch.uint8)),\n"
-            "             lambda: io.decode_image(torch.tensor([255, 216, 255], dtype=torch.uint8))):"
-            "\n    try:\n        call()\n    except ImportError as error:\n        print(error)\n")
+            "             lambda: io.decode_image(jpeg)):\n"
+            "    try:\n        call()\n    except ImportError as error:\n        print(error)\n")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["images need Pillow: pip install 'yesca[vision]'"] * 2
