@@ -206,8 +206,7 @@ def draw_bounding_boxes(
         boxes: (N, 4): left, top, right, bottom; or (N, 8): the four corners of turned boxes.
         labels: a text for each box (or None).
         colors: one colour, or a list with one for each box: names, "#rrggbb" or (r, g, b).
-        fill: fill the boxes, so that the image shows through.
-        width: of the lines.
+        fill: fill the boxes, so that the image shows through. `width`: of the lines.
         font: the file of a TrueType font; `font_size` is its size, 10 by default.
         label_colors: of the texts; by default those of the boxes (black if they are filled).
         label_background_colors: behind the texts; by default those of the boxes.
@@ -227,8 +226,8 @@ def draw_bounding_boxes(
         warn("boxes doesn't contain any box. No box was drawn")
         return image
     if labels is not None and len(labels) != count:
-        raise ValueError(f"Number of boxes ({count}) and labels ({len(labels)}) mismatch. Please "
-                         "specify labels for each box.")
+        raise ValueError(f"Number of boxes ({count}) and labels ({len(labels)}) mismatch. "
+                         "Please specify labels for each box.")
     shades = _parse_colors(colors, num_objects=count)
     texts, grounds = shades, shades
     if label_colors or fill_labels:
