@@ -25,6 +25,9 @@ class _BaseDataLoaderIter:
         self._drop_last = loader.drop_last
         self._index_sampler = loader._index_sampler
         self._num_workers = loader.num_workers
+        if loader.pin_memory and loader.pin_memory_device:
+            warn("pin_memory_device is deprecated, the current accelerator will be used as the "
+                 f"device,ignore pin_memory_device='{loader.pin_memory_device}'.")
         if loader.pin_memory:
             warn("'pin_memory' argument is set as true but no accelerator is found, then "
                  "device pinned memory won't be used.")

@@ -40,6 +40,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._pool = WorkerPool(loader.multiprocessing_context or multiprocessing, plan)
         # Runs when this object goes, and ahead of multiprocessing's own exit handler.
         self._close = weakref.finalize(self, self._pool.close)
+        # PyTorch asks a second time here; samplers that draw at once then give their next order.
+        self._sampler_iter = iter(self._index_sampler)
         self._begin()
 
     @property

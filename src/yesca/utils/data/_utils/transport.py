@@ -56,15 +56,22 @@ class Sender:
 
     def pack(self, data: Any) -> bytes:
         """Bytes that `unpack` makes the batch of again, once."""
+        packed, split = self._attempt(data, frozenset())
+        if split:  # views that show most of one storage still share it on the other side
+            discard(packed)
+            packed, _ = self._attempt(data, split)
+        return packed
+
+    def _attempt(self, data: Any, whole: frozenset[int]) -> tuple[bytes, frozenset[int]]:
         buffer = io.BytesIO()
-        written: list[str] = []
+        pickler = _Pickler(buffer, self, whole)
         try:
-            _Pickler(buffer, self, written).dump(data)
+            pickler.dump(data)
         except BaseException:
-            for path in written:
+            for path in pickler.written:
                 os.unlink(path)
             raise
-        return buffer.getvalue()
+        return buffer.getvalue(), pickler.split_storages()
 
     def write_file(self, data: memoryview, written: list[str]) -> str | None:
         """Put bytes in a file of their own; None if there is no room."""
@@ -91,12 +98,22 @@ class Sender:
 
 
 class _Pickler(pickle.Pickler):
-    def __init__(self, buffer: io.BytesIO, sender: Sender, written: list[str]) -> None:
+    """Storages are objects of their own in the pickle: two tensors of one storage stay so.
+
+    Of a tensor that shows a part of its storage only that part goes, but where the storage is
+    among `whole`.
+    """
+
+    def __init__(self, buffer: io.BytesIO, sender: Sender, whole: frozenset[int]) -> None:
         super().__init__(buffer, protocol=5)
+        self.written: list[str] = []
         self._sender = sender
-        self._written = written
+        self._whole = whole
+        self._parts: dict[int, list[Any]] = {}  # tensors that show a part, by storage
 
     def reducer_override(self, obj: Any) -> Any:
+        if type(obj) is access.UntypedStorage and obj.device.type == "cpu":
+            return self._reduced_storage(obj)
         if type(obj) is not Tensor or obj.device.type != "cpu" or getattr(obj, "__dict__", None):
             return NotImplemented
         if obj.is_sparse or access.lazy_flags(obj):
@@ -108,22 +125,34 @@ class _Pickler(pickle.Pickler):
                 "transfer the data, call detach() on the tensor before serializing (e.g., putting "
                 "it on the queue)."
             )
-        whole = _alone(obj)
-        data = access.memory(whole.untyped_storage())
-        form = (obj.dtype, whole.storage_offset(), tuple(whole.size()), tuple(whole.stride()),
-                obj.requires_grad)
+        shown = self._alone(obj)
+        return _tensor, (shown.untyped_storage(), obj.dtype, shown.storage_offset(),
+                         tuple(shown.size()), tuple(shown.stride()), obj.requires_grad)
+
+    def _reduced_storage(self, storage: Any) -> Any:
+        data = access.memory(storage)
         if len(data) >= SHARED_FROM:
-            path = self._sender.write_file(data, self._written)
+            path = self._sender.write_file(data, self.written)
             if path is not None:
-                return _from_file, (path, len(data), *form)
-        return _from_bytes, (pickle.PickleBuffer(data), *form)
+                return _from_file, (path, len(data))
+        return access.copy_of, (pickle.PickleBuffer(data),)
 
+    def _alone(self, tensor: Any) -> Any:
+        """The tensor, or a copy of what it shows of a larger storage."""
+        storage = tensor.untyped_storage()
+        shown = tensor.numel() * tensor.dtype.itemsize
+        if storage.nbytes() <= shown or id(storage) in self._whole:
+            return tensor
+        self._parts.setdefault(id(storage), []).append(tensor)
+        return tensor.detach().clone()
 
-def _alone(tensor: Any) -> Any:
-    """The tensor, or a copy of what it shows of a larger storage."""
-    if tensor.untyped_storage().nbytes() == tensor.numel() * tensor.dtype.itemsize:
-        return tensor
-    return tensor.detach().clone()
+    def split_storages(self) -> frozenset[int]:
+        """Storages of which several tensors have shown more than half, as numbers."""
+        return frozenset(
+            number for number, tensors in self._parts.items()
+            if len(tensors) > 1 and 2 * sum(t.numel() * t.dtype.itemsize for t in tensors)
+            > tensors[0].untyped_storage().nbytes()
+        )
 
 
 def unpack(data: bytes) -> Any:
@@ -136,7 +165,7 @@ def discard(data: bytes) -> None:
     pickle.loads(data)
 
 
-def _from_file(path: str, nbytes: int, *form: Any) -> Any:
+def _from_file(path: str, nbytes: int) -> Any:
     storage = access.new_storage(nbytes)
     with open(path, "rb", buffering=0) as file:
         os.unlink(path)
@@ -147,11 +176,7 @@ def _from_file(path: str, nbytes: int, *form: Any) -> Any:
                 raise RuntimeError(f"{path} ended after {done} of {nbytes} bytes; a batch from a "
                                    "worker process is lost")
             done += count
-    return _tensor(storage, *form)
-
-
-def _from_bytes(data: Any, *form: Any) -> Any:
-    return _tensor(access.copy_of(data), *form)
+    return storage
 
 
 def _tensor(storage: Any, dtype: Any, offset: int, size: Any, stride: Any,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
-import random
+import reprlib
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from typing import Any
 
-from .. import _engine
 from .errors import ExceptionWrapper
 from .fetch import _BaseDatasetFetcher, _IterableDatasetFetcher, _MapDatasetFetcher
+from .seeding import seed_worker
 from .transport import Sender, remove_files, worker_prefix
 
 #: Seconds between looks at whether the other side is still there, where nothing else tells.
@@ -95,7 +95,7 @@ def run_worker(plan: WorkerPlan, worker_id: int, tasks: Any, results: Any, done:
     """
     alone = False
     try:
-        _seed(plan.base_seed, worker_id)
+        seed_worker(plan.base_seed, worker_id)
         _Worker(plan, worker_id, results).run(tasks, done)
     except KeyboardInterrupt:
         pass  # the main process has got it too, and reports it
@@ -109,17 +109,6 @@ def run_worker(plan: WorkerPlan, worker_id: int, tasks: Any, results: Any, done:
 
 class _MainProcessGone(Exception):
     """The process that started this worker has died."""
-
-
-def _seed(base_seed: int, worker_id: int) -> None:
-    seed = base_seed + worker_id
-    random.seed(seed)
-    _engine.start_worker(seed)
-    import numpy as np
-
-    # By NumPy's own mixing of both numbers, so that its stream is not Python's.
-    entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
-    np.random.seed(np.random.SeedSequence(entropy).generate_state(4))
 
 
 class _Worker:
@@ -169,11 +158,11 @@ class _Worker:
             return self._fetcher.fetch(index)
         except StopIteration:
             if self._plan.dataset_kind != _DatasetKind.Iterable:
-                return self._caught()
+                return self._caught(index)
             self._ended = True
             return _IterableDatasetStopIteration(self._id)
         except Exception:
-            return self._caught()
+            return self._caught(index)
 
     def _packed(self, data: Any) -> bytes:
         try:
@@ -183,8 +172,10 @@ class _Worker:
                 return self._sender.pack(data.portable())
             return self._packed(self._caught())
 
-    def _caught(self) -> ExceptionWrapper:
-        return ExceptionWrapper(where=f"in DataLoader worker process {self._id}")
+    def _caught(self, index: Any = None) -> ExceptionWrapper:
+        note = "" if index is None or self._plan.dataset_kind == _DatasetKind.Iterable else (
+            f"The worker was loading index {reprlib.repr(index)} of the dataset.")
+        return ExceptionWrapper(where=f"in DataLoader worker process {self._id}", note=note)
 
 
 def _next_task(tasks: Any, parent: Any) -> Any:
