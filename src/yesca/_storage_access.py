@@ -148,7 +148,8 @@ def _meta_storage(nbytes: int) -> UntypedStorage:
     return new_storage(nbytes, "meta")
 
 
-def _reduce_storage(storage: UntypedStorage) -> tuple[Any, ...]:
+def reduce_storage(storage: UntypedStorage) -> tuple[Any, ...]:
+    """What an ordinary pickle holds of a storage: a copy of its bytes."""
     if storage.device.type == "meta":
         return _meta_storage, (storage.nbytes(),)
     return _storage_from_bytes, (bytes(memory(storage)),)
@@ -169,7 +170,7 @@ def _size(sizes: tuple[int, ...]) -> Size:
 def _register_plain_pickling() -> None:
     # These classes carry PyTorch's module names, which an ordinary pickle would try to import;
     # it writes these functions in their place. Checkpoints have their own rules (`_checkpoint`).
-    copyreg.pickle(UntypedStorage, _reduce_storage)  # type: ignore[arg-type]
+    copyreg.pickle(UntypedStorage, reduce_storage)  # type: ignore[arg-type]
     copyreg.pickle(DType, lambda dtype: (_dtype, (dtype_name(dtype),)))
     copyreg.pickle(Size, lambda size: (_size, (tuple(size),)))
     copyreg.pickle(Device, lambda device: (

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..base import absent
 
+from .reductions import init_reductions as _init_reductions
 from .spawn import ProcessContext as ProcessContext
 from .spawn import ProcessExitedException as ProcessExitedException
 from .spawn import ProcessRaisedException as ProcessRaisedException
@@ -26,6 +27,7 @@ __all__ = [  # noqa: PLE0604
     "ProcessExitedException",
 ]
 
+_init_reductions()
 _STRATEGIES = (
     {"file_descriptor", "file_system"} if sys.platform == "linux" else {"file_system"}
 )

@@ -15,6 +15,7 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from ....base.frames import warn
+from ....multiprocessing.reductions import init_reductions
 from .transport import remove_files
 from .worker import MP_STATUS_CHECK_INTERVAL, WorkerPlan, run_worker
 
@@ -23,6 +24,7 @@ class WorkerPool:
     """Runs `plan` in `plan.num_workers` processes of a multiprocessing context."""
 
     def __init__(self, context: Any, plan: WorkerPlan) -> None:
+        init_reductions()
         self._owner = os.getpid()
         self._prefix = plan.prefix
         self._closed = False
