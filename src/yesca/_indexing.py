@@ -8,7 +8,7 @@ from .base.errors import type_name
 from .base.frames import warn
 from .core.dtypes import INTEGRAL, SCALAR_NAMES, bfloat16, bool_, float16, int32, int64, uint8
 from .core.tensor_base import TensorBase
-from .dispatch import chosen, creation, from_data, inplace
+from .dispatch import chosen, creation, fast, from_data, inplace
 from .dispatch.call import OPERATORS, call
 from .dispatch.functions import record
 from .dispatch.state import STATE
@@ -67,7 +67,7 @@ def put(tensor: Any, index: Any, value: Any) -> None:
     if index is Ellipsis or (type(index) is slice and index == _ALL and tensor._spec.ndim):
         view, indices = tensor, {}  # no view of it
     elif _is_basic(index):
-        view, indices = OPERATORS.getitem(tensor, _bounded(index)), {}
+        view, indices = _view(tensor, index), {}
     else:
         view, indices = _parts(tensor, index)
     inplace.check_captured(tensor, "index_put_" if indices else "copy_")
@@ -84,6 +84,13 @@ def put(tensor: Any, index: Any, value: Any) -> None:
         if STATE.tape and view._requires_grad:  # PyTorch's node has an edge for the value
             value = creation.full((), value, dtype=view.dtype, device=view.device)
         OPERATORS.fill_(view, value)
+
+
+def _view(tensor: Any, index: Any) -> Any:
+    """The part of a tensor at a basic index."""
+    if fast.FAST is not None and type(tensor) is fast.FAST.types["tensor"]:
+        return tensor[index]  # rows and runs then need no plan for each number
+    return OPERATORS.getitem(tensor, _bounded(index))
 
 
 #: Numbers up to here fit into all half types; what is too large is assigned as infinity.

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..base import absent
 
-from .reductions import init_reductions as _init_reductions
+from ._reductions import init_reductions as _init_reductions
 from .spawn import ProcessContext as ProcessContext
 from .spawn import ProcessExitedException as ProcessExitedException
 from .spawn import ProcessRaisedException as ProcessRaisedException

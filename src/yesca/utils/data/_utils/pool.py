@@ -15,7 +15,7 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from ....base.frames import warn
-from ....multiprocessing.reductions import init_reductions
+from ....multiprocessing._reductions import init_reductions
 from .transport import remove_files
 from .worker import MP_STATUS_CHECK_INTERVAL, WorkerPlan, run_worker
 
