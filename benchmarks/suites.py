@@ -317,6 +317,29 @@ IMPORT = Suite(
     (Case(PROCESS, limit=0.13),),
 )
 
+CHECKPOINT = 100 * 1118 * 1118 * WORD  # bytes
+
+FILES = Suite(
+    "files",
+    "a checkpoint of 500 MB in 100 tensors; the file is in the system's memory, nothing is synced",
+    Task("files.py", parts=("load", "mapped load", "save")),
+    (
+        Case("load", limit=0.7, bytes=2.0 * CHECKPOINT),
+        Case("load, later", bytes=2.0 * CHECKPOINT),
+        Case("mapped load", limit=0.02, figure="own"),
+        Case("save", limit=1.0, bytes=2.0 * CHECKPOINT),
+        Case("save, first"),
+    ),
+)
+
+FILES_MEMORY = Suite(
+    "files_memory",
+    "the most memory that loading the checkpoint of 500 MB takes",
+    Task("files.py", parts=("memory",)),
+    (Case("load", limit=1.1 * CHECKPOINT, figure="own", part="memory"),),
+    unit="MB",
+)
+
 FRAMEWORKS = Suite(
     "frameworks",
     "one epoch of 512 points in a circle, four layers of 2-16-16-8-2, batches of 32, SGD",
@@ -346,6 +369,8 @@ SUITES = {
         DATA,
         FIRST_STEP,
         IMPORT,
+        FILES,
+        FILES_MEMORY,
         FRAMEWORKS,
     )
 }

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from .base.frames import warn
+from .base.short_values import shown
 from . import _storage_access as access
 
 _EMPTY = object()
@@ -56,10 +57,10 @@ def _view(storage: Any, dtype: Any, offset: int, size: tuple[int, ...], stride: 
                            "corrupt")
     sizes, strides = tuple(size), tuple(stride)
     numbers = (offset, *sizes, *strides)
-    if any(type(number) is not int or number < 0 for number in numbers):
+    if any(type(number) is not int or not 0 <= number < 1 << 63 for number in numbers):
         raise RuntimeError("a saved tensor's storage offset, sizes and strides must be "
-                           f"non-negative integers, got {offset!r}, {sizes!r} and {strides!r}; "
-                           "the file is corrupt")
+                           f"non-negative integers of 64 bits, got {shown(offset)}, "
+                           f"{shown(sizes)} and {shown(strides)}; the file is corrupt")
     if len(sizes) != len(strides):
         raise RuntimeError(f"mismatch in length of strides and shape: {sizes} and {strides}; the "
                            "file is corrupt")

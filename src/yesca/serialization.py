@@ -17,6 +17,7 @@ from typing import Any
 from .base import absent
 from .base.frames import warn
 from ._checkpoint import allowed_globals, restricted
+from ._checkpoint.crew import Crew
 from ._checkpoint.legacy import load_legacy
 from ._checkpoint.loading import load_archive
 from ._checkpoint.locations import (
@@ -193,15 +194,8 @@ def _load(file: Any, source: FileLike, map_location: Any, reader: Any, mapping: 
     mark = file.read(len(_ZIP_START))
     file.seek(start)
     if mark == _ZIP_START:
-        archive = ZipReader(file)
-        if archive.has("constants.pkl"):
-            if reader is restricted:
-                raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives "
-                                   f"passed to ``torch.load``. {UNSAFE_MESSAGE}")
-            raise RuntimeError("this is a TorchScript archive, which holds compiled code; only "
-                               "files written by torch.save can be loaded")
-        mapped = _map(os.fspath(source)) if mapping else None
-        return load_archive(archive, map_location, reader, mapped, options)
+        with Crew() as crew:
+            return _load_zip(ZipReader(file, crew), source, map_location, reader, mapping, options)
     if mapping:
         raise RuntimeError("mmap can only be used with files saved with `torch.save("
                            f"{source}, _use_new_zipfile_serialization=True), please torch.save "
@@ -209,6 +203,18 @@ def _load(file: Any, source: FileLike, map_location: Any, reader: Any, mapping: 
     if is_tar(file):
         return load_tar(file, map_location, reader, options)
     return load_legacy(file, map_location, reader, options)
+
+
+def _load_zip(archive: ZipReader, source: FileLike, map_location: Any, reader: Any, mapping: bool,
+              options: dict[str, Any]) -> Any:
+    if archive.has("constants.pkl"):
+        if reader is restricted:
+            raise RuntimeError("Cannot use ``weights_only=True`` with TorchScript archives passed "
+                               f"to ``torch.load``. {UNSAFE_MESSAGE}")
+        raise RuntimeError("this is a TorchScript archive, which holds compiled code; only files "
+                           "written by torch.save can be loaded")
+    mapped = _map(os.fspath(source)) if mapping else None
+    return load_archive(archive, map_location, reader, mapped, options)
 
 
 def _is_path(f: object) -> bool:
@@ -397,9 +403,12 @@ def _load_from_bytes(data: bytes) -> Any:
 
 def _get_layout(name: str) -> Any:
     """The layout that prints as `name` (`torch.strided`)."""
-    from ._global_names import resolve
+    from .core import layouts
 
-    return resolve("torch", name.rpartition(".")[2])
+    found = vars(layouts).get(name.removeprefix("torch."))
+    if not isinstance(found, layouts.Layout):
+        raise KeyError(name)
+    return found
 
 
 __getattr__ = absent.names_of(__name__)

@@ -98,6 +98,10 @@ def test_limits_are_those_of_the_project():
         ("first_step", "first step, warm"): 0.5,
         ("first_step", "first step, cold"): 3.5,
         ("import", PROCESS): 0.13,
+        ("files", "load"): 0.7,
+        ("files", "mapped load"): 0.02,
+        ("files", "save"): 1.0,
+        ("files_memory", "load"): 1.1 * (4 * 100 * 1118**2),
     }
     assert {case.limit for case in SUITES["large_ops"].cases} == {1.1}
     sweep = SUITES["sweep"]

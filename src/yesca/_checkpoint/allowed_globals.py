@@ -16,6 +16,7 @@ from .. import _rebuild
 from .. import _storage_access as access
 from .._global_names import is_torch_module, resolve
 from . import storage_types
+from .messages import shown
 
 #: Modules that nobody can allow.
 BLOCKED_MODULES = ("sys", "os", "posix", "nt")
@@ -72,7 +73,7 @@ def _make_complex(*parts: Any) -> complex:
 def _encode(text: Any, encoding: Any = "utf-8") -> bytes:
     # How pickle protocol 2 writes bytes: as a string to be encoded in latin1.
     if not isinstance(text, str) or encoding not in ("latin1", "latin-1", "utf-8", "ascii"):
-        raise TypeError(f"bytes are encoded from a string in latin1, not in {encoding!r}")
+        raise TypeError(f"bytes are encoded from a string in latin1, not in {shown(encoding)}")
     return text.encode(encoding)
 
 
@@ -100,7 +101,7 @@ def _refuse(*args: Any) -> Any:
 
 def _rebuild_typed(func: Any, new_type: Any, args: Any, state: Any) -> Any:
     if getattr(func, "__name__", None) not in _REBUILD_FUNCTIONS or not isinstance(args, tuple):
-        raise TypeError(f"tensors of a class are not made by {func!r}")
+        raise TypeError(f"tensors of a class are not made by {shown(func)}")
     _rebuild.check_state(state)
     return _rebuild._rebuild_from_type_v2(func, new_type, args, state)
 

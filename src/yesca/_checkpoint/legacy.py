@@ -9,7 +9,7 @@ from typing import Any
 from .. import _storage_access as access
 from . import loading
 from .locations import restorer_of
-from .messages import CORRUPT
+from .messages import CORRUPT, shown
 from .options import modes
 from .saving import MAGIC_NUMBER, PROTOCOL_VERSION
 
@@ -21,11 +21,12 @@ class LegacyStorages:
         self._file = file
         self._restore = restorer_of(map_location)
         self._roots: dict[Any, Any] = {}
-        self._budget = _rest_of(file)
+        self._budget = rest_of(file)
 
     def persistent_load(self, reference: Any) -> Any:
         """The storage, or the view of one, that a persistent id stands for."""
-        if isinstance(reference, tuple) and reference and loading.text(reference[0]) == "module":
+        if isinstance(reference, tuple) and reference[1:] and \
+                loading.text(reference[0]) == "module":
             return reference[1]
         kind, key, location, count = loading.parse_reference(reference, 6)
         dtype = loading.dtype_of(kind)
@@ -40,44 +41,62 @@ class LegacyStorages:
             self._roots[key] = access.typed_storage(placed, dtype)
         root = self._roots[key]
         view = reference[5]
-        return root if view is None else self._view(root, dtype, view)
-
-    def _view(self, root: Any, dtype: Any, view: Any) -> Any:
-        if not isinstance(view, tuple) or list(map(type, view[1:])) != [int, int]:
-            raise RuntimeError(f"{view!r} is not a view of a storage{CORRUPT}")
-        _, offset, size = view
-        start, length = offset * dtype.itemsize, size * dtype.itemsize
-        if start < 0 or length < 0 or start + length > root.nbytes():
-            raise RuntimeError(f"a view of a storage is outside of it{CORRUPT}")
-        part = access.memory(root.untyped())[start : start + length]
-        return access.typed_storage(access.storage_over(part), dtype)
+        if view is None:
+            return root
+        if not isinstance(view, tuple) or len(view) != 3:
+            raise RuntimeError(f"{shown(view)} is not a view of a storage{CORRUPT}")
+        return loading.part_of(root, dtype, view[1], view[2])
 
     def fill(self, keys: Any, little_endian: bool) -> None:
         """Read the data of the storages, in the order of `keys`."""
-        for key in keys:
-            if key not in self._roots:
-                raise RuntimeError(f"storage key {key!r} is not one that the file uses{CORRUPT}")
+        if type(keys) is not list:
+            raise RuntimeError(f"the keys of storages are {shown(keys)}, not a list{CORRUPT}")
+        if len(keys) < len(self._roots):
+            raise RuntimeError(f"{len(self._roots)} storages are used, and the file has "
+                               f"{len(keys)}{CORRUPT}")
+        for key in map(loading.text, keys):
+            if type(key) is not str or key not in self._roots:
+                raise RuntimeError(f"storage key {shown(key)} is not one that the file "
+                                   f"uses{CORRUPT}")
             root = self._roots[key]
             (count,) = struct.unpack("<q" if little_endian else ">q", self._exactly(8))
             if count != root.size():
                 raise RuntimeError(f"storage {key} has {count} elements where {root.size()} are "
                                    f"expected{CORRUPT}")
-            data = self._exactly(root.nbytes())
             if root.device.type == "meta":
+                self._skip(root.nbytes())
                 continue
             target = access.memory(root.untyped())
-            target[:] = data
+            self._read_into(target)
             if little_endian != (sys.byteorder == "little") and root.dtype.itemsize > 1:
                 loading.swap_bytes(target, root.dtype)
+
+    def _read_into(self, target: memoryview) -> None:
+        done = 0
+        while done < len(target):
+            count = self._file.readinto(target[done:])
+            if not count:
+                raise _ends_early(len(target) - done)
+            done += count
+
+    def _skip(self, count: int) -> None:
+        if count > rest_of(self._file):
+            raise _ends_early(count - rest_of(self._file))
+        self._file.seek(count, 1)
 
     def _exactly(self, count: int) -> bytes:
         data = self._file.read(count)
         if len(data) != count:
-            raise EOFError(f"Ran out of input: the file ends {count - len(data)} bytes early")
+            raise _ends_early(count - len(data))
         return data
 
 
-def _rest_of(file: Any) -> int:
+def _ends_early(count: int) -> EOFError:
+    return EOFError(f"Ran out of input: the file ends {count} bytes early")
+
+
+def rest_of(file: Any) -> int:
+    """Bytes from here to the end of a file."""
     here = file.tell()
     end = file.seek(0, 2)
     file.seek(here)
@@ -91,8 +110,11 @@ def load_legacy(file: Any, map_location: Any, pickle_module: Any,
         raise RuntimeError("Invalid magic number; corrupt file?")
     version = pickle_module.load(file, **pickle_options)
     if version != PROTOCOL_VERSION:
-        raise RuntimeError(f"Invalid protocol version: {version}")
+        raise RuntimeError(f"Invalid protocol version: {shown(version)}")
     system = pickle_module.load(file, **pickle_options)
+    if not isinstance(system, dict):
+        raise RuntimeError(f"the description of the system is {shown(system)}, not a "
+                           f"dictionary{CORRUPT}")
     storages = LegacyStorages(file, map_location)
     unpickler = loading.make_unpickler(pickle_module, file, storages.persistent_load,
                                        pickle_options)

@@ -11,7 +11,7 @@ from .. import _storage_access as access
 from .._global_names import is_torch_module, resolve
 from . import restricted, storage_types
 from .locations import is_meta, restorer_of
-from .messages import CORRUPT
+from .messages import CORRUPT, shown
 from .options import LoadEndianness, config, modes
 from .zip_reader import ZipReader
 
@@ -68,14 +68,15 @@ class StorageLoader:
 def parse_reference(reference: Any, length: int) -> tuple[Any, str, str, int]:
     """(type, key, location, count) of a persistent id, checked."""
     if not isinstance(reference, tuple) or len(reference) != length:
-        raise RuntimeError(f"saved_id must be a tuple of {length}, got {reference!r}{CORRUPT}")
+        raise RuntimeError(f"saved_id must be a tuple of {length}, got {shown(reference)}{CORRUPT}")
     word, kind, key, location, count = reference[:5]
     if text(word) != "storage":
         raise RuntimeError("Unknown typename for persistent_load, expected 'storage' but got "
-                           f"'{word}'")
+                           f"{shown(word)}")
     key, location = text(key), text(location)
-    if type(count) is not int or count < 0 or not isinstance(key, str):
-        raise RuntimeError(f"storage {key!r} of {count!r} elements does not exist{CORRUPT}")
+    if type(count) is not int or count < 0 or type(key) is not str or type(location) is not str:
+        raise RuntimeError(f"storage {shown(key)} of {shown(count)} elements at "
+                           f"{shown(location)} does not exist{CORRUPT}")
     return kind, key, location, count
 
 
@@ -84,8 +85,20 @@ def dtype_of(kind: Any) -> Any:
     if kind is access.UntypedStorage:
         return access.BY_NAME["uint8"]
     if not isinstance(kind, storage_types.StorageType):
-        raise RuntimeError(f"{kind!r} is not a type of storage{CORRUPT}")
+        raise RuntimeError(f"{shown(kind)} is not a type of storage{CORRUPT}")
     return kind.dtype
+
+
+def part_of(root: Any, dtype: Any, offset: Any, size: Any) -> Any:
+    """The typed storage over `size` elements of another one, from element `offset` on."""
+    if type(offset) is not int or type(size) is not int:
+        raise RuntimeError(f"elements {shown(offset)} and on, {shown(size)} of them, are no view "
+                           f"of a storage{CORRUPT}")
+    start, length = offset * dtype.itemsize, size * dtype.itemsize
+    if start < 0 or length < 0 or start + length > root.nbytes():
+        raise RuntimeError(f"a view of a storage is outside of it{CORRUPT}")
+    part = access.memory(root.untyped())[start : start + length]
+    return access.typed_storage(access.storage_over(part), dtype)
 
 
 def text(value: Any) -> Any:
@@ -105,7 +118,7 @@ def _byteorder(archive: ZipReader) -> str:
     if archive.has("byteorder"):
         order = archive.read("byteorder")
         if order not in (b"little", b"big"):
-            raise ValueError(f"Unknown endianness type: {order!r}")
+            raise ValueError(f"Unknown endianness type: {shown(order)}")
         return order.decode()
     assumed = config.load.endianness
     if assumed is LoadEndianness.NATIVE:

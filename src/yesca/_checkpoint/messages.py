@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ..base.short_values import shown as shown
+
 UNSAFE = (
     "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` "
     "from `False` to `True`. Re-running `torch.load` with `weights_only` set to `False` will "

@@ -17,10 +17,11 @@ from typing import Any
 from .._global_names import is_known, resolve
 from ..base.frames import warn
 from . import allowed_globals as allowed
-from .messages import unsupported_global
+from .messages import shown, unsupported_global
 
 _RENAMED_MODULES = {"__builtin__": "builtins", "copy_reg": "copyreg"}
 _RENAMED = {("builtins", "long"): ("builtins", "int"), ("builtins", "unicode"): ("builtins", "str")}
+_LONGEST_NAME = 1000
 _DICTS = (dict, OrderedDict, Counter)
 
 
@@ -30,6 +31,9 @@ def read_global(readline: Callable[[], bytes]) -> tuple[str, str]:
         module, name = (readline()[:-1].decode("utf-8") for _ in range(2))
     except UnicodeDecodeError:
         raise UnpicklingError("a global's name is not text: the pickle is corrupt") from None
+    if len(module) + len(name) > _LONGEST_NAME:
+        raise UnpicklingError(f"a global's name has {len(module) + len(name)} characters: the "
+                              "pickle is corrupt")
     module = _RENAMED_MODULES.get(module, module)
     return _RENAMED.get((module, name), (module, name))
 
@@ -118,7 +122,7 @@ class Unpickler:
         args = self._pop()
         func = self._top()
         if not self._is_allowed(func) or not isinstance(args, tuple):
-            raise UnpicklingError(f"Trying to call reduce for unrecognized function {func}")
+            raise UnpicklingError(f"Trying to call reduce for unrecognized function {shown(func)}")
         self._stack[-1] = self._call(func, args)
 
     def _newobj(self) -> None:
@@ -126,7 +130,7 @@ class Unpickler:
         cls = self._pop()
         if not isinstance(cls, type) or not self._is_allowed(cls) or not isinstance(args, tuple):
             raise UnpicklingError("Can only create new object for nn.Parameter or classes "
-                                  f"allowlisted via `add_safe_globals` but got {cls}")
+                                  f"allowlisted via `add_safe_globals` but got {shown(cls)}")
         if id(cls) in allowed.default_ids():
             self._push(self._call(cls, args))
         else:
@@ -170,7 +174,7 @@ class Unpickler:
             kind = reference[0]
             if (kind.decode("ascii", "replace") if isinstance(kind, bytes) else kind) != "storage":
                 raise UnpicklingError("Only persistent_load of storage is allowed, but got "
-                                      f"{kind!r}")
+                                      f"{shown(kind)}")
         elif type(reference) is not int:
             raise UnpicklingError("persistent_load id must be tuple or int, but got "
                                   f"{type(reference)}")

@@ -9,6 +9,7 @@ from typing import Any
 from .. import _storage_access as access
 from .._rebuild import _rebuild_tensor
 from .locations import restorer_of
+from .messages import shown
 
 MAX_HEADER = 100_000_000
 _DTYPES = {
@@ -31,16 +32,17 @@ def load_safetensors(path: str, map_location: Any) -> dict[str, Any]:
         header, start = _read_header(file, path)
         end = file.seek(0, 2) - start
         tensors = {}
-        for name, entry in header.items():
-            if name != "__metadata__":
-                dtype, shape, begin, stop = _check(name, entry, end)
-                storage = access.new_storage(stop - begin)
-                file.seek(start + begin)
-                if stop > begin and file.readinto(access.memory(storage)) != stop - begin:
-                    raise RuntimeError(f"{path} ends within tensor {name!r}")
-                placed = restorer_of(map_location)(storage, "cpu")
-                tensors[name] = _rebuild_tensor(access.TypedBytes(placed, dtype), 0, shape,
-                                                _strides(shape))
+        header.pop("__metadata__", None)
+        found = {name: _check(name, entry, end) for name, entry in header.items()}
+        _check_apart([entry[2:] for entry in found.values()], path)
+        for name, (dtype, shape, begin, stop) in found.items():
+            storage = access.new_storage(stop - begin)
+            file.seek(start + begin)
+            if stop > begin and file.readinto(access.memory(storage)) != stop - begin:
+                raise RuntimeError(f"{path} ends within tensor {shown(name)}")
+            placed = restorer_of(map_location)(storage, "cpu")
+            tensors[name] = _rebuild_tensor(access.TypedBytes(placed, dtype), 0, shape,
+                                            _strides(shape))
     return tensors
 
 
@@ -51,7 +53,7 @@ def _read_header(file: Any, path: str) -> tuple[dict[str, Any], int]:
     if len(data) != length:
         raise RuntimeError(f"{path} is not a safetensors file: its header is cut off")
     try:
-        header = json.loads(data)
+        header = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict):
@@ -61,20 +63,38 @@ def _read_header(file: Any, path: str) -> tuple[dict[str, Any], int]:
 
 def _check(name: str, entry: Any, end: int) -> tuple[Any, tuple[int, ...], int, int]:
     try:
-        dtype = access.BY_NAME[_DTYPES[entry["dtype"]]]
-        shape = tuple(int(size) for size in entry["shape"])
-        begin, stop = (int(offset) for offset in entry["data_offsets"])
+        kind, shape, (begin, stop) = entry["dtype"], tuple(entry["shape"]), entry["data_offsets"]
+        whole = type(kind) is str and all(type(n) is int for n in (*shape, begin, stop))
     except (KeyError, TypeError, ValueError):
-        raise RuntimeError(f"tensor {name!r} has an unusable description: {entry!r}") from None
-    count = 1
-    for size in shape:
-        count *= size
+        whole = False
+    if not whole:
+        raise RuntimeError(f"tensor {shown(name)} has an unusable description: "
+                           f"{json.dumps(entry)[:200]}")
+    if kind not in _DTYPES:
+        raise NotImplementedError(f"tensor {shown(name)} has dtype {shown(kind)}, of which there "
+                                  f"are no tensors; there are {', '.join(_DTYPES)}")
+    dtype = access.BY_NAME[_DTYPES[kind]]
     if min((*shape, 0)) < 0 or not 0 <= begin <= stop <= end:
-        raise RuntimeError(f"tensor {name!r} is outside of the file: {entry!r}")
-    if count * dtype.itemsize != stop - begin:
-        raise RuntimeError(f"tensor {name!r} of shape {shape} and {dtype} has "
-                           f"{stop - begin} bytes, not {count * dtype.itemsize}")
+        raise RuntimeError(f"tensor {shown(name)} of shape {shown(shape)} and bytes {begin} to "
+                           f"{stop} is outside of the file")
+    nbytes = 0 if 0 in shape else dtype.itemsize
+    for size in shape:
+        nbytes *= size
+        if nbytes > end:
+            break  # more could take all the time there is
+    if nbytes != stop - begin:
+        raise RuntimeError(f"tensor {shown(name)} of shape {shown(shape)} and {dtype} does not "
+                           f"have the {stop - begin} bytes that the file says")
     return dtype, shape, begin, stop
+
+
+def _check_apart(places: list[tuple[int, int]], path: str) -> None:
+    """Refuse tensors that share bytes: a small file could ask for any amount of memory."""
+    last = 0
+    for begin, stop in sorted(place for place in places if place[0] < place[1]):
+        if begin < last:
+            raise RuntimeError(f"two tensors of {path} overlap")
+        last = stop
 
 
 def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from .. import _storage_access as access
+from .crew import Crew
 from .locations import location_tag
 from .options import config, modes
 from .pickling import pickler_class
@@ -59,11 +60,17 @@ def save_zip(obj: Any, file: Any, archive: str, pickle_module: Any, protocol: in
     table = StorageTable(legacy=False)
     buffer = io.BytesIO()
     pickler_class(pickle_module, table.persistent_id)(buffer, protocol=protocol).dump(obj)
-    options = config.save
-    out = ZipWriter(file, archive, options.storage_alignment, options.compute_crc32)
-    out.write("data.pkl", buffer.getvalue())
+    with Crew() as crew:
+        _write_records(ZipWriter(file, archive, config.save.storage_alignment,
+                                 config.save.compute_crc32, crew),
+                       buffer.getvalue(), table, byteorder_record)
+
+
+def _write_records(out: ZipWriter, pickled: bytes, table: StorageTable,
+                   byteorder_record: bool) -> None:
+    out.write("data.pkl", pickled)
     out.write(".format_version", b"1")
-    out.write(".storage_alignment", str(options.storage_alignment).encode())
+    out.write(".storage_alignment", str(config.save.storage_alignment).encode())
     if byteorder_record:
         out.write("byteorder", sys.byteorder.encode())
     for key, (storage, _) in table.storages.items():

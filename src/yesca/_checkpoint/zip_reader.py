@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import zip_format as z
+from .crew import Crew, number_of, read_together
 from .messages import CORRUPT
 
 
@@ -32,10 +33,15 @@ def _fail(action: str, reason: str) -> RuntimeError:
 
 
 class ZipReader:
-    """The records of an archive in a seekable file, which starts at the file's position."""
+    """The records of an archive in a seekable file, which starts at the file's position.
 
-    def __init__(self, file: Any) -> None:
+    With a crew, large records of plain files are read by several threads.
+    """
+
+    def __init__(self, file: Any, crew: Crew | None = None) -> None:
         self._file = file
+        self._crew = crew
+        self._number = None if crew is None else number_of(file)
         self._base = file.tell()
         self._length = file.seek(0, 2) - self._base
         directory = self._find_directory()
@@ -66,6 +72,10 @@ class ZipReader:
         start = self._data_start(record)
         if record.method != z.STORED:
             target[:] = self._inflate(record, start)
+            return
+        if self._crew is not None and self._number is not None:
+            if not read_together(self._crew, self._number, target, self._base + start):
+                raise _fail(f"reading file {name}", "the file ends too early")
             return
         self._file.seek(self._base + start)
         done = 0

@@ -7,26 +7,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import zip_format as z
+from .crew import Crew
 
 FORMAT_VERSION = b"3\n"  # of the archive as a whole; record "version"
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Entry:
     name: bytes
     position: int
     size: int
-    crc: int
+    crc: int = 0
 
 
 class ZipWriter:
     """Records go out as they come; `close` writes the directory. Data is never copied whole.
 
     `archive` is the folder that record names are put in, `checksums` whether CRCs are computed.
+    With a crew, another thread does that while a large record is written.
     """
 
     def __init__(self, file: Any, archive: str, alignment: int = 64,
-                 checksums: bool = True) -> None:
+                 checksums: bool = True, crew: Crew | None = None) -> None:
         if type(alignment) is not int or not 1 <= alignment <= z.MAX16:
             raise ValueError("storage_alignment must be a whole number from 1 to 65535, got "
                              f"{alignment!r}")
@@ -34,20 +36,29 @@ class ZipWriter:
         self._archive = archive
         self._alignment = alignment
         self._checksums = checksums
+        self._crew = crew
         self._position = 0
         self._entries: list[_Entry] = []
 
     def write(self, name: str, data: bytes | memoryview) -> None:
         """Add a record."""
         size = len(data)
-        entry = self._begin(name, size, zlib.crc32(data) if self._checksums else 0)
-        if size:
+        entry = self._begin(name, size)
+        helpers = self._crew.helpers(size) if self._crew and self._checksums else []
+        if helpers:
+            helpers[0].start(lambda: zlib.crc32(data))
             self._put(data)
+            entry.crc = helpers[0].result()
+        else:
+            entry.crc = zlib.crc32(data) if self._checksums else 0
+            if size:
+                self._put(data)
+        if size:
             self._describe(entry)
 
     def write_empty_space(self, name: str, size: int) -> None:
         """Add a record of `size` zero bytes, to be filled in by somebody else later."""
-        entry = self._begin(name, size, 0)
+        entry = self._begin(name, size)
         block = bytes(min(size, 1 << 20))
         for start in range(0, size, 1 << 20):
             self._put(memoryview(block)[: min(size - start, 1 << 20)])
@@ -63,9 +74,9 @@ class ZipWriter:
             self._put_directory_entry(entry)
         self._put_end(start, self._position - start)
 
-    def _begin(self, name: str, size: int, crc: int) -> _Entry:
+    def _begin(self, name: str, size: int) -> _Entry:
         path = f"{self._archive}/{name}".encode()
-        entry = _Entry(path, self._position, size, crc)
+        entry = _Entry(path, self._position, size)
         extra = z.zip64_field(size, size, entry.position)
         extra += z.padding(entry.position, len(path), size, self._alignment)
         flags = z.UTF8 | (z.DESCRIBED if size else 0)

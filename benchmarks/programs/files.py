@@ -1,0 +1,74 @@
+"""A checkpoint of 500 MB: written, read, mapped; and the memory that reading it takes.
+
+Another process has written the file, so that the first load takes its memory from the system, as
+in a program that starts from a checkpoint.
+"""
+
+import os
+import sys
+
+PART = sys.argv[1]
+FILE = "checkpoint.pt"
+TENSORS = 100
+SIDE = 1118  # of each square tensor: 100 x 1118 x 1118 float32 are 500 MB
+
+
+def state(torch):
+    return {f"layer.{k}.weight": torch.ones(SIDE, SIDE) for k in range(TENSORS)}
+
+
+def write_elsewhere():
+    child = os.fork()
+    if child == 0:
+        import torch
+
+        torch.save(state(torch), FILE)
+        os._exit(0)
+    if os.waitpid(child, 0)[1] != 0:
+        raise RuntimeError("the checkpoint could not be written")
+
+
+def resident():
+    """(bytes in memory now, the most so far)."""
+    import resource
+
+    with open("/proc/self/statm") as file:
+        now = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return now, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+if PART != "save":
+    write_elsewhere()
+
+import time  # noqa: E402
+
+import torch  # noqa: E402
+from timing import report, use_two_threads  # noqa: E402
+
+use_two_threads()
+
+
+def seconds(action, repeats=1):
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.perf_counter()
+        result = action()
+        best = min(best, time.perf_counter() - start)
+        del result
+    return best
+
+
+if PART == "save":
+    saved = state(torch)
+    first = seconds(lambda: torch.save(saved, FILE))
+    report({"save": seconds(lambda: torch.save(saved, FILE), 5), "save, first": first})
+elif PART == "load":
+    first = seconds(lambda: torch.load(FILE))
+    report({"load": first, "load, later": seconds(lambda: torch.load(FILE), 5)})
+elif PART == "mapped load":
+    report({"mapped load": seconds(lambda: torch.load(FILE, mmap=True), 5)})
+else:
+    torch.load(FILE, mmap=True)  # what loading itself needs is there
+    before, _ = resident()
+    loaded = torch.load(FILE)
+    report({"load": resident()[1] - before})
