@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from io import BufferedWriter
 from typing import Any
 
 from . import zip_format as z
@@ -32,6 +33,7 @@ class ZipWriter:
         if type(alignment) is not int or not 1 <= alignment <= z.MAX16:
             raise ValueError("storage_alignment must be a whole number from 1 to 65535, got "
                              f"{alignment!r}")
+        self._file = file
         self._write_out = file.write
         self._archive = archive
         self._alignment = alignment
@@ -59,6 +61,11 @@ class ZipWriter:
     def write_empty_space(self, name: str, size: int) -> None:
         """Add a record of `size` zero bytes, to be filled in by somebody else later."""
         entry = self._begin(name, size)
+        if size and _has_holes(self._file):
+            self._file.seek(size, 1)
+            self._position += size
+            self._describe(entry)
+            return
         block = bytes(min(size, 1 << 20))
         for start in range(0, size, 1 << 20):
             self._put(memoryview(block)[: min(size - start, 1 << 20)])
@@ -122,6 +129,11 @@ class ZipWriter:
         while type(written) is int and 0 < written < len(data):
             data = memoryview(data)[written:]  # an unbuffered file takes what it can
             written = self._write_out(data)
+
+
+def _has_holes(file: Any) -> bool:
+    """Whether what is skipped in a file reads as zeros, and takes no room on the disk."""
+    return type(file) is BufferedWriter and file.mode == "wb" and file.seekable()
 
 
 def _combine(seed: int, value: int) -> int:
