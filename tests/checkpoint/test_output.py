@@ -184,10 +184,14 @@ def test_a_file_that_cannot_be_replaced(path, monkeypatch):
     assert torch.load(path) == 7 and os.listdir(path.parent) == ["x.pt"]
 
 
-def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(OSError):
-        torch.save(1, tmp_path)
-    assert os.listdir(tmp_path) == []
+def test_a_folder_is_no_file(tmp_path, monkeypatch):
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    monkeypatch.chdir(inner)
+    for path in (inner, f"{inner}/", "", "new/"):
+        with pytest.raises((OSError, RuntimeError)):
+            torch.save(1, path)
+    assert os.listdir(tmp_path) == ["inner"] and os.listdir(inner) == []
 
 
 def test_saves_that_wait_for_the_disk(path, monkeypatch):

@@ -30,8 +30,9 @@ def replaced(path: str) -> Iterator[Any]:
     """
     target = os.path.realpath(path)
     mode = _mode_of(path)
-    if mode is not None and not (stat.S_ISREG(mode) and os.path.exists(target)):
-        # A device, a pipe, or a file without a name (`/dev/stdout`).
+    nameless = not os.path.basename(path) or mode is not None and not os.path.exists(target)
+    if nameless or mode is not None and not stat.S_ISREG(mode):
+        # A device, a pipe, a file without a name (`/dev/stdout`); or no name, which `open` says.
         with open(path, "wb") as file:
             yield file
         return
