@@ -28,7 +28,13 @@ def regions(
     if divided and input.shape[1] % (tall * wide):
         raise RuntimeError("input channels must be a multiple of pooling height * pooling width, "
                            f"got {input.shape[1]} and {tall} * {wide}")
-    return rois.detach(), tall, wide
+    rois = rois.detach()
+    if rois.shape[0] and not rois.is_meta:
+        images = rois[:, 0]
+        if not bool(((images >= 0) & (images < input.shape[0])).all()):
+            raise RuntimeError(f"boxes are of images 0 to {input.shape[0] - 1} of the input, got "
+                               f"numbers from {images.min().item()} to {images.max().item()}")
+    return rois, tall, wide
 
 
 def table_of(input: Tensor, bins: int = 1) -> Tensor:
@@ -76,7 +82,7 @@ def aligned(
         sizes = sizes.clamp(min=least)
     steps = sizes / ops.tensor([wide, tall], dtype=sizes.dtype)
     grid = ops.full_like(steps, sampling) if sampling > 0 else ops.ceil(steps)
-    most = [int(each) for each in grid.amax(0).clamp(min=0).tolist()] if len(rois) else [0, 0]
+    most = _most(grid)
     table, parts = table_of(input, bins), []
     for part in chunks(len(rois), bins * 4 * most[0] * most[1] * (1 if divided else tall * wide)):
         axes = [
@@ -92,6 +98,15 @@ def aligned(
         count = count if divided else count.clamp(min=1)
         parts.append(sums.view(len(count), -1) / count[:, None])
     return result(parts, input, tall, wide, bins)
+
+
+def _most(grid: Tensor) -> list[int]:
+    """The largest numbers of samples across and down."""
+    across, down = grid.amax(0).clamp(min=0).tolist() if len(grid) else (0, 0)
+    if not across * down <= 1 << 24:
+        raise RuntimeError(f"a bin has {across:.0f} * {down:.0f} samples, one a pixel; are the "
+                           "boxes in pixels of the image? sampling_ratio sets their number")
+    return [int(across), int(down)]
 
 
 def _samples(

@@ -61,7 +61,7 @@ def _batched_nms_vanilla(
     boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float
 ) -> Tensor:
     """Category by category: less work where there are many boxes."""
-    chosen = ops.zeros_like(scores, dtype=dtypes.bool)
+    chosen = ops.zeros_like(scores, dtype=dtypes.bool_)
     for category in ops.unique(idxs):
         places = ops.where(idxs == category)[0]
         chosen[places[nms(boxes[places], scores[places], iou_threshold)]] = True
