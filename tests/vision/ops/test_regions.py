@@ -124,7 +124,7 @@ def test_many_regions_are_read_in_parts(monkeypatch):
     calls = [lambda: ops.roi_align(x, rois, 3), lambda: ops.ps_roi_align(x, rois, 2),
              lambda: ops.roi_pool(x, rois, 3), lambda: ops.ps_roi_pool(x, rois, 2)]
     whole = [call() for call in calls]
-    monkeypatch.setattr(_sampling, "_LIMIT", 700)
+    monkeypatch.setattr(_sampling, "_LIMIT", 3000)
     for one, call in zip(whole, calls):
         assert torch.allclose(one, call(), equal_nan=True)
 

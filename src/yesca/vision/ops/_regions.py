@@ -84,7 +84,7 @@ def aligned(
     grid = ops.full_like(steps, sampling) if sampling > 0 else ops.ceil(steps)
     most = _most(grid)
     table, parts = table_of(input, bins), []
-    for part in chunks(len(rois), bins * 4 * most[0] * most[1] * (1 if divided else tall * wide)):
+    for part in chunks(len(rois), tall * wide * 4 * most[0] * most[1], table):
         axes = [
             _samples(corners[part, axis], steps[part, axis], grid[part, axis], bins_, most[axis],
                      size) for axis, bins_, size in ((1, tall, height), (0, wide, width))]

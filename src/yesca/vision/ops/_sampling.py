@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from ... import functional as ops
 from ..._tensor import Tensor
 from ...nn import functional as F
 
-#: How many pixels are read at once.
-_LIMIT = 1 << 22
+#: How many values are read at once.
+_LIMIT = 1 << 24
 
 
-def chunks(count: int, each: int) -> Iterable[slice]:
-    """Parts of `count` regions that read `each` pixels."""
-    step = max(1, _LIMIT // max(1, each))
+def chunks(count: int, each: int, table: Tensor) -> Iterable[slice]:
+    """Parts of `count` regions that read `each` pixels of a table [pixels, C]."""
+    step = max(1, _LIMIT // max(1, each * table.shape[1]))
     return (slice(start, start + step) for start in range(0, count, step))
 
 
@@ -46,7 +45,9 @@ def pixels(image: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     return places.reshape(count, -1)
 
 
-def bags(table: Tensor, places: Tensor, weights: Tensor | None, mode: str = "sum") -> Tensor:
-    """[bags, C] of a table [pixels, C]: sums with weights, or maxima."""
-    extra: dict[str, Any] = {} if weights is None else {"per_sample_weights": weights}
-    return F.embedding_bag(places, table, mode=mode, **extra)
+def bags(table: Tensor, places: Tensor, weights: Tensor | None) -> Tensor:
+    """[bags, C] of a table [pixels, C]: sums with weights [bags, n], or, without, maxima."""
+    read = F.embedding(places, table)
+    if weights is None:
+        return read.max(dim=1)[0]
+    return (weights.unsqueeze(1) @ read).squeeze(1)

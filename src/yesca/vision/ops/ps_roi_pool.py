@@ -32,7 +32,7 @@ def ps_roi_pool(
     down, across = longest(top, bottom), longest(left, right)
     area = outer((bottom - top).clamp(min=0)[..., None], (right - left).clamp(min=0)[..., None])
     table, parts = table_of(input, bins), []
-    for part in chunks(len(rois), bins * down * across):
+    for part in chunks(len(rois), bins * down * across, table):
         rows, columns = (first[part, :, None] + ops.arange(count)
                          for first, count in ((top, down), (left, across)))
         used = outer((rows < bottom[part, :, None]).to(input.dtype),

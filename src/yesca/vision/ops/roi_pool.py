@@ -35,14 +35,14 @@ def roi_pool(
     down, across = longest(top, bottom), longest(left, right)
     empty = (bottom <= top)[:, :, None] | (right <= left)[:, None, :]
     table, parts = table_of(input), []
-    for part in chunks(len(rois), tall * wide * down * across):
+    for part in chunks(len(rois), tall * wide * down * across, table):
         rows, columns = (
             # A shorter bin reads its last pixel again.
             ops.minimum(first[part, :, None] + ops.arange(count), after[part, :, None] - 1)
             .clamp(min=0, max=size - 1) for first, after, count, size in (
                 (top, bottom, down, height), (left, right, across, width)))
         first = first_pixels(rois[part], input, tall, wide, False)
-        most = bags(table, pixels(first, rows * width, columns), None, mode="max")
+        most = bags(table, pixels(first, rows * width, columns), None)
         parts.append(most.masked_fill(empty[part].reshape(-1, 1), 0.0))
     return result(parts, input, tall, wide)
 
