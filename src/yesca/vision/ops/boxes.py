@@ -10,7 +10,8 @@ from ...autograd.modes import no_grad
 from ...core import dtypes
 from . import _box_convert as forms
 from ._suppression import kept
-from ._utils import _upcast
+from ._turned import turned_box_iou
+from ._utils import _upcast, _upcast_non_float
 
 __all__ = [
     "batched_nms", "box_area", "box_convert", "box_iou", "clip_boxes_to_image",
@@ -162,18 +163,16 @@ def _box_inter_union(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> tuple
 def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
     """[..., N, M]: the area in common over the area together of boxes [..., N, 4] and [..., M, 4].
 
-    Raises:
-        ValueError: an unknown form.
-        NotImplementedError: turned boxes.
+    The form `fmt` is one of `box_convert`'s. Turned boxes are [N, K] and [M, K], and have no
+    gradients. An unknown form is a ValueError.
 
     >>> from yesca.vision.ops import box_iou
     >>> box_iou(torch.tensor([[0.0, 0.0, 2.0, 2.0]]), torch.tensor([[1.0, 0.0, 3.0, 2.0]]))
     tensor([[0.3333]])
     """
     if fmt in _TURNED:
-        raise NotImplementedError(
-            f"box_iou of turned boxes (fmt='{fmt}') is not there yet; it takes 'xyxy', 'xywh' "
-            "and 'cxcywh'")
+        centred = [box_convert(each, fmt, "cxcywhr") for each in (boxes1, boxes2)]
+        return turned_box_iou(*(_upcast_non_float(each) for each in centred))
     if fmt not in _UPRIGHT:
         raise ValueError(
             f"Unsupported format '{fmt}'. Supported axis-aligned formats: {_UPRIGHT}. "
