@@ -46,15 +46,15 @@ def tensors(torch, value):
 
 
 def shown(tensor):
-    """Kind, shape, dtype, sum, and up to 20 values spread over the whole."""
+    """Kind, shape, dtype, sum, and up to 10 values spread over the whole."""
     flat = tensor.detach().double().flatten()
-    step = max(1, flat.numel() // 20 | 1)
+    step = max(1, flat.numel() // 10 | 1)
     return {
         "kind": type(tensor).__name__,
         "shape": list(tensor.shape),
         "dtype": str(tensor.dtype),
         "sum": float(flat.sum()),
-        "values": [float(v) for v in flat[::step][:20].tolist()],
+        "values": [float(f"{v:.9g}") for v in flat[::step][:10].tolist()],
         "more": {name: str(getattr(tensor, name)) for name in ("format", "canvas_size")
                  if hasattr(tensor, name)},
     }
@@ -113,3 +113,41 @@ def agree(mine, theirs, tolerance):
         if abs(a["sum"] - b["sum"]) > bound * scale + 1e-9 * abs(b["sum"]):
             return f"sum {a['sum']} for {b['sum']}"
     return ""
+
+
+def samples(torch, tv):
+    """Kind -> sample for transforms of the second version: images alone, with what belongs to
+    them, videos, and batches with labels."""
+    canvas = {"canvas_size": (HEIGHT, WIDTH)}
+    made = images(torch)
+    raw = made["bytes"]
+    boxes = torch.tensor([[1.0, 2.0, 6.0, 9.0], [4.5, 0.0, 13.0, 17.0], [9.0, 9.0, 11.0, 12.0]])
+    turned = torch.tensor([[5.0, 6.0, 6.0, 4.0, 30.0], [8.0, 9.0, 5.0, 7.0, -75.0]])
+    points = torch.tensor([[1.0, 2.0], [12.5, 3.25], [6.0, 16.0]])
+    mask = (torch.arange(HEIGHT * WIDTH).view(1, HEIGHT, WIDTH) % 7 < 3).to(torch.uint8)
+    made["boxes"] = {
+        "image": tv.Image(raw), "boxes": tv.BoundingBoxes(boxes, format="XYXY", **canvas),
+        "whole": tv.BoundingBoxes(boxes.int(), format="CXCYWH", **canvas),
+        "labels": torch.tensor([3, 1, 2]), "mask": tv.Mask(mask), "name": "x",
+    }
+    made["turned"] = (
+        tv.Image(made["floats"]), {"labels": torch.tensor([0, 1])},
+        [tv.BoundingBoxes(turned, format="CXCYWHR", **canvas),
+         tv.BoundingBoxes(turned, format="XYWHR", clamping_mode="hard", **canvas)],
+        tv.KeyPoints(points, **canvas), tv.KeyPoints(points.view(1, 3, 2).int(), **canvas))
+    made["marks"] = [
+        made["pil"], tv.BoundingBoxes(boxes, format="XYWH", clamping_mode=None, **canvas),
+        tv.Mask(mask[0])]
+    made["video"] = tv.Video(torch.stack([raw, raw.flip(-1), raw.flip(-2)]))
+    made["labelled"] = (tv.Image(made["batch"].float()), torch.tensor([1, 3]))
+    return made
+
+
+def sample_facts(torch, names, text, number):
+    """Like `transform_facts`, for samples."""
+    transform = eval(text, {"torch": torch, **names})
+    shown = "" if "ambda" in text or "dtype" in text.lower() else repr(transform)
+    made = {"repr": shown}
+    for kind, sample in samples(torch, names["tv"]).items():
+        made[kind] = outcome(torch, lambda sample=sample: transform(sample), number)
+    return made
