@@ -25,6 +25,7 @@ from . import spans
 from .kinds import composite, rows
 from .resampling import Axis, Sizes, check_sizes, cubic, result_size, static_factors
 
+_SHORT = 16  # spans of so few elements are summed without a loop
 _SOFT = -0.5  # the free parameter of the cubic where it smooths
 
 
@@ -139,6 +140,9 @@ def _smooth(p: Any, x: Any, dim: int, own: Spans, out: Any,
     """out = finish(weighted sums of the spans along one dimension)."""
     step, ndim = x.spec.strides[dim], x.spec.ndim
     tables = [spans.along(t, ndim, dim).as_rows() for t in (own.firsts, own.lows, own.ends)]
+    if own.reach <= _SHORT:
+        _smooth_shortly(p, x, dim, own, out, finish, weights)
+        return
 
     def body(_: Expr, weight: Expr, first: Expr, low: Expr, end: Expr) -> Expr:
         place = first + coord("inner")
@@ -149,6 +153,29 @@ def _smooth(p: Any, x: Any, dim: int, own: Spans, out: Any,
     p.rows(body, [_along(x, dim, own.axis.result, own.reach, step),
                   _rows_of(weights, ndim, dim, own.reach, 1), *tables],
            [out.as_rows()], tuple(out.spec.shape), own.reach)
+
+
+def _smooth_shortly(p: Any, x: Any, dim: int, own: Spans, out: Any,
+                    finish: Callable[[Expr], Expr], weights: Any) -> None:
+    """`_smooth` with the sum of a span written out: many outputs are made at once."""
+    step, ndim = x.spec.strides[dim], x.spec.ndim
+    shape = tuple(out.spec.shape)
+
+    def seen(table: Any, stride: int) -> Any:
+        return table.seen((shape, tuple(stride if d == dim else 0 for d in range(ndim)), 0))
+
+    def body(_: Expr, __: Expr, first: Expr, low: Expr, end: Expr) -> Expr:
+        total = const(0, own.wide)
+        for tap in range(own.reach):
+            place = first + const(tap, int64)
+            value = cast(load(0, x.spec.dtype, place * p.fixed(step, int64)), own.wide)
+            product = value * load(1, own.wide, const(tap, int64))
+            total = total + where((place >= low) & (place < end), product, const(0, own.wide))
+        return finish(total)
+
+    still = tuple(0 if d == dim else s for d, s in enumerate(x.spec.strides))
+    p.flat(body, [x.seen((shape, still, 0)), seen(weights, own.reach),
+                  *(seen(t, 1) for t in (own.firsts, own.lows, own.ends))], [out])
 
 
 def _put_back(p: Any, y: Any, dim: int, own: Spans, out: Any) -> None:
