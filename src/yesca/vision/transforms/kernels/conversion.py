@@ -203,7 +203,18 @@ def normalize_image(image: Tensor, mean: Any, std: Any, inplace: bool = False) -
 def erase_image(image: Tensor, i: int, j: int, h: int, w: int, v: Any,
                 inplace: bool = False) -> Tensor:
     """A copy (or the image itself) with `v` in rows `i:i+h`, columns `j:j+w`."""
-    if not inplace:
-        image = image.clone()
-    image[..., i:i + h, j:j + w] = v
-    return image
+    if inplace or not isinstance(v, Tensor) or v.shape[-2:] != (1, 1) or v.ndim != 3:
+        image = image if inplace else image.clone()
+        image[..., i:i + h, j:j + w] = v
+        return image
+    # one colour: chosen by a mask, whose kernels serve every size of the part
+    height, width = image.shape[-2:]
+    y, x = (_counted(n, image.device) for n in (height, width))
+    inside = ((y >= i) & (y < i + h)).unsqueeze(-1) & ((x >= j) & (x < j + w))
+    return ops.where(inside, v.to(image), image)
+
+
+@lru_cache(maxsize=64)
+def _counted(length: int, device: Any) -> Tensor:
+    with inference_mode(False):
+        return ops.arange(length, device=device)
