@@ -203,7 +203,8 @@ def normalize_image(image: Tensor, mean: Any, std: Any, inplace: bool = False) -
 def erase_image(image: Tensor, i: int, j: int, h: int, w: int, v: Any,
                 inplace: bool = False) -> Tensor:
     """A copy (or the image itself) with `v` in rows `i:i+h`, columns `j:j+w`."""
-    if inplace or not isinstance(v, Tensor) or v.shape[-2:] != (1, 1) or v.ndim != 3:
+    one_colour = isinstance(v, Tensor) and v.ndim == 3 and v.shape[-2:] == (1, 1)
+    if inplace or not one_colour or image.ndim < 3:
         image = image if inplace else image.clone()
         image[..., i:i + h, j:j + w] = v
         return image

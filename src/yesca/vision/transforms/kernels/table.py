@@ -147,6 +147,12 @@ def _named(functional: Kernel, kernel: Kernel) -> Kernel:
 def _wrapped(functional: Kernel, kernel: Kernel) -> Kernel:
     """A kernel on plain tensors, for tensors that say what they are: it gets what they carry and
     those of the arguments that it knows; the result is of their kind again."""
+    if kernel is KERNELS[functional.__name__].get(Tensor):  # all arguments are its own
+
+        def plain(inpt: Any, *args: Any, **kwargs: Any) -> Any:
+            return _as_kind(kernel(inpt.as_subclass(Tensor), *args, **kwargs), inpt)
+
+        return plain
     names = list(signature(functional).parameters)[1:]
     accepted = ["dtype"] if kernel is Tensor.to else list(signature(kernel).parameters)[1:]
     carried = [name for name in ("format", "canvas_size", "clamping_mode") if name in accepted]
@@ -157,10 +163,15 @@ def _wrapped(functional: Kernel, kernel: Kernel) -> Kernel:
         for name in carried:
             given[name] = getattr(inpt, name)
         made = kernel(inpt.as_subclass(Tensor), **given)
-        if not isinstance(made, tuple):
-            return tv_tensors.wrap(made, like=inpt)
-        if isinstance(inpt, (BoundingBoxes, KeyPoints)):
-            return tv_tensors.wrap(made[0], like=inpt, canvas_size=made[1])
-        return tuple(tv_tensors.wrap(part, like=inpt) for part in made)
+        return _as_kind(made, inpt)
 
     return run
+
+
+def _as_kind(made: Any, like: Any) -> Any:
+    """What a kernel gave, of the kind of its input: a tensor, several, or one and its canvas."""
+    if not isinstance(made, tuple):
+        return tv_tensors.wrap(made, like=like)
+    if isinstance(like, (BoundingBoxes, KeyPoints)):
+        return tv_tensors.wrap(made[0], like=like, canvas_size=made[1])
+    return tuple(tv_tensors.wrap(part, like=like) for part in made)
