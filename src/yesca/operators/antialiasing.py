@@ -164,18 +164,17 @@ def _smooth_shortly(p: Any, x: Any, dim: int, own: Spans, out: Any,
     def seen(table: Any, stride: int) -> Any:
         return table.seen((shape, tuple(stride if d == dim else 0 for d in range(ndim)), 0))
 
-    def body(_: Expr, __: Expr, first: Expr, low: Expr, end: Expr) -> Expr:
-        total = const(0, own.wide)
-        for tap in range(own.reach):
-            place = first + const(tap, int64)
-            value = cast(load(0, x.spec.dtype, place * p.fixed(step, int64)), own.wide)
-            product = value * load(1, own.wide, const(tap, int64))
-            total = total + where((place >= low) & (place < end), product, const(0, own.wide))
+    def body(_: Expr, __: Expr, first: Expr) -> Expr:
+        total, start = const(0, own.wide), first * p.fixed(step, int64)
+        for tap in range(own.reach):  # elements outside the span count nothing, whatever they are
+            offset = start + p.fixed(tap * step, int64)
+            value = cast(load(0, x.spec.dtype, offset), own.wide)
+            weight = load(1, own.wide, const(tap, int64))
+            total = total + where(weight.eq(0.0), const(0, own.wide), value) * weight
         return finish(total)
 
     still = tuple(0 if d == dim else s for d, s in enumerate(x.spec.strides))
-    p.flat(body, [x.seen((shape, still, 0)), seen(weights, own.reach),
-                  *(seen(t, 1) for t in (own.firsts, own.lows, own.ends))], [out])
+    p.flat(body, [x.seen((shape, still, 0)), seen(weights, own.reach), seen(own.firsts, 1)], [out])
 
 
 def _put_back(p: Any, y: Any, dim: int, own: Spans, out: Any) -> None:
