@@ -22,6 +22,7 @@ from .arithmetic import (
 
 __all__: list[str] = []
 
+_LARGE = 49  # weights of a blur that is done in one step
 _NEAREST, _BILINEAR = InterpolationMode.NEAREST, InterpolationMode.BILINEAR
 
 
@@ -192,9 +193,13 @@ def gaussian_blur_image(image: Tensor, kernel_size: Any, sigma: Any = None) -> T
     shape, count = image.shape, image.shape[-3]
     dtype = working_type(image)
     across, down = (_bell(n, s, dtype, image.device) for n, s in ((width, sx), (height, sy)))
-    weights = (down.unsqueeze(-1) * across).expand(count, 1, height, width)
     output = image.to(dtype).reshape(-1, *shape[-3:])
     output = pad(output, [width // 2, width // 2, height // 2, height // 2], mode="reflect")
+    if width * height > _LARGE:  # one axis after the other
+        output = conv2d(output, across.expand(count, 1, 1, width), groups=count)
+        weights = down.unsqueeze(-1).expand(count, 1, height, 1)
+    else:
+        weights = (down.unsqueeze(-1) * across).expand(count, 1, height, width)
     output = conv2d(output, weights, groups=count).reshape(shape)
     return output if image.dtype is dtype else output.round_().to(image.dtype)
 
