@@ -58,6 +58,7 @@ HOMES: dict[str, str] = {
     "_lowrank": "pca_lowrank svd_lowrank",
     "graph.public": "compile",
     "func": "vmap",
+    "_ops": "ops",
     "determinism": (
         "use_deterministic_algorithms are_deterministic_algorithms_enabled "
         "is_deterministic_algorithms_warn_only_enabled set_deterministic_debug_mode "
@@ -91,9 +92,9 @@ HOMES: dict[str, str] = {
 #: Modules that PyTorch has as attributes of the package without an import of their own.
 SUBMODULES = frozenset(
     "accelerator amp autograd backends compiler cpu cuda distributed distributions fft func "
-    "functional futures hub jit linalg masked mps multiprocessing nn optim overrides profiler "
-    "random return_types serialization signal special storage testing torch_version types utils "
-    "version vision xpu _C _dynamo _inductor _logging __config__ __future__".split()
+    "functional futures hub jit library linalg masked mps multiprocessing nn optim overrides "
+    "profiler random return_types serialization signal special storage testing torch_version types "
+    "utils version vision xpu _C _dynamo _inductor _logging __config__ __future__".split()
 )
 
 #: PyTorch's module path -> yesca's, both without the package, where the two differ.

@@ -38,12 +38,12 @@ NAMES: dict[str, str] = {
         "fork fused_moving_avg_obs_fake_quant fx get_autocast_ipu_dtype get_autocast_xla_dtype "
         "get_file_path hsmm hspmm import_ir_module import_ir_module_from_buffer indices_copy "
         "init_num_threads int_repr is_autocast_ipu_enabled is_autocast_xla_enabled is_distributed "
-        "is_vulkan_available library lstsq matrix_rank merge_type_from_type_comment "
+        "is_vulkan_available lstsq matrix_rank merge_type_from_type_comment "
         "miopen_batch_norm miopen_convolution miopen_convolution_add_relu miopen_convolution_relu "
         "miopen_convolution_transpose miopen_ctc_loss miopen_depthwise_convolution miopen_rnn "
         "mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_linear_backward_weights "
         "mkldnn_max_pool2d mkldnn_max_pool3d mkldnn_rnn_layer monitor mtia native_norm nativert "
-        "nested numa onnx ops package parse_ir parse_schema parse_type_comment per_channel_affine "
+        "nested numa onnx package parse_ir parse_schema parse_type_comment per_channel_affine "
         "per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine "
         "per_tensor_symmetric prepare_multiprocessing_environment "
         "profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 q_per_channel_axis "
@@ -131,6 +131,10 @@ NAMES: dict[str, str] = {
         "jit_module_from_flatbuffer last_executed_optimized_graph mobile quantized "
         "run_frozen_optimizations save_jit_module_to_flatbuffer set_module strict_fusion "
         "supported_ops unsupported_tensor_ops"
+    ),
+    "library": (
+        "EffectType NAMELESS_SCHEMA device_types_t get_kernel register_torch_dispatch triton_op "
+        "wrap_triton"
     ),
     "masked": "MaskedTensor as_masked_tensor is_masked_tensor masked_tensor maskedtensor",
     "mps": "Event compile_shader event load_metallib profiler",

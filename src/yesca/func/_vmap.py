@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._tensor import Tensor
 from ..core.views import wrap_dim
@@ -196,11 +196,11 @@ class VmapLevel(Level):
             push_level(self)
 
 
-class VmapInfo:
+class VmapInfo(NamedTuple):
     """What a Function's `vmap` is told: the batch's size and how to draw random numbers."""
 
-    def __init__(self, batch_size: int, randomness: str) -> None:
-        self.batch_size, self.randomness = batch_size, randomness
+    batch_size: int
+    randomness: str
 
 
 def _to_front(tensor: Any, dim: int) -> Any:

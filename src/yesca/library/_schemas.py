@@ -1,0 +1,363 @@
+"""Schemas of operators that programs define: read, written, inferred from annotations, bound.
+
+    scale(Tensor x, float by=2., *, SymInt? n=None) -> Tensor
+    add_to(Tensor(a0!) x, Tensor y) -> ()
+
+`Tensor(a0!)` is written to. `SymInt` and `int` both are whole numbers here.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import inspect
+import re
+import typing
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from ..core.devices import Device
+from ..core.dtypes import DType
+from ..core.layouts import Layout, MemoryFormat
+from ..core.tensor_base import TensorBase
+
+_NOTHING = object()
+_CONSTANTS = {"None": None, "True": True, "False": False}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument, or one result.
+
+    type: as in the text, without what says that it is written to
+    """
+
+    name: str
+    type: str
+    is_write: bool = False
+    kwarg_only: bool = False
+    default_value: Any = _NOTHING
+
+    def has_default_value(self) -> bool:
+        """Whether a call may leave it out."""
+        return self.default_value is not _NOTHING
+
+    @property
+    def element(self) -> str:
+        """The type without "?" and "[]"."""
+        return re.sub(r"(\?|\[\d*\])+$", "", self.type)
+
+    @property
+    def is_list(self) -> bool:
+        return "[" in self.type
+
+    def text(self, number: int) -> str:
+        """As it stands in a schema."""
+        kind = self.type
+        if self.is_write:
+            kind = f"{self.element}(a{number}!){kind[len(self.element):]}"
+        shown = f"{kind} {self.name}".rstrip()
+        return f"{shown}={_shown(self.default_value)}" if self.has_default_value() else shown
+
+
+@dataclass(frozen=True)
+class FunctionSchema:
+    """The name, arguments and results of an operator."""
+
+    name: str  # with the namespace, if there is one
+    overload_name: str
+    arguments: tuple[Argument, ...]
+    returns: tuple[Argument, ...]
+    returns_list: bool = False  # of one item: written in parentheses
+
+    @property
+    def is_mutable(self) -> bool:
+        """Whether it writes to an argument."""
+        return any(argument.is_write for argument in self.arguments)
+
+    def __str__(self) -> str:
+        dot = f".{self.overload_name}" if self.overload_name else ""
+        return f"{self.name}{dot}{self.signature()}"
+
+    __repr__ = __str__
+
+    def signature(self) -> str:
+        """What stands behind the name."""
+        parts: list[str] = []
+        for number, argument in enumerate(self.arguments):
+            if argument.kwarg_only and "*" not in parts:
+                parts.append("*")
+            parts.append(argument.text(number))
+        results = [r.text(0) for r in self.returns]
+        one = len(results) == 1 and not self.returns_list
+        return f"({', '.join(parts)}) -> {results[0] if one else '(' + ', '.join(results) + ')'}"
+
+    def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """A value for each argument; RuntimeError says what does not fit."""
+        places = [a for a in self.arguments if not a.kwarg_only]
+        if len(args) > len(places):
+            raise RuntimeError(f"{self.name}() takes {len(places)} positional argument(s) but "
+                               f"{len(args)} was/were given.  Declaration: {self}")
+        left = dict(kwargs)
+        values = []
+        for number, argument in enumerate(self.arguments):
+            if number < len(args) and not argument.kwarg_only:
+                value = args[number]
+            elif argument.name in left:
+                value = left.pop(argument.name)
+            elif argument.has_default_value():
+                values.append(argument.default_value)
+                continue
+            else:
+                raise RuntimeError(f"{self.name}() is missing value for argument "
+                                   f"'{argument.name}'. Declaration: {self}")
+            values.append(self._converted(argument, number, value))
+        if left:
+            raise RuntimeError(f"Unknown keyword argument '{next(iter(left))}' for operator "
+                               f"'{self.name}'. Schema: {self}")
+        return tuple(values)
+
+    def _converted(self, argument: Argument, number: int, value: Any) -> Any:
+        made = converted(argument.type, value)
+        if made is _NOTHING:
+            raise RuntimeError(
+                f"{self.name}() Expected a value of type '{_python_type(argument.type)}' for "
+                f"argument '{argument.name}' but instead found type '{type(value).__name__}'.\n"
+                f"Position: {number}\nValue: {value!r}\nDeclaration: {self}")
+        return made
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value!r}".removesuffix("0") if value == int(value) else repr(value)
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_shown, value)) + "]"
+    return str(value).removeprefix("torch.").removeprefix("yesca.")
+
+
+def _python_type(kind: str) -> str:
+    if kind.endswith("?"):
+        return f"Optional[{_python_type(kind[:-1])}]"
+    if kind.endswith("]"):
+        return f"List[{_python_type(kind[:kind.rindex('[')])}]"
+    return {"SymInt": "int", "Scalar": "number", "ScalarType": "int"}.get(kind, kind)
+
+
+# ---- values ----------------------------------------------------------------------------------
+
+def converted(kind: str, value: Any) -> Any:
+    """A value as an argument of this type gets it; `_NOTHING` where it does not fit."""
+    if kind.endswith("?"):
+        return None if value is None else converted(kind[:-1], value)
+    if kind.endswith("]"):
+        return _list_of(kind, value)
+    found = _KINDS.get(kind)
+    return _NOTHING if found is None else found(value)
+
+
+def _list_of(kind: str, value: Any) -> Any:
+    item, _, count = kind[:-1].rpartition("[")
+    if count and not isinstance(value, (list, tuple)):
+        one = converted(item, value)
+        return one if one is _NOTHING else [one] * int(count)
+    if not isinstance(value, (list, tuple)):
+        return _NOTHING
+    made = [converted(item, one) for one in value]
+    return _NOTHING if any(one is _NOTHING for one in made) else made
+
+
+def _either(*types: type) -> Callable[[Any], Any]:
+    return lambda value: value if isinstance(value, types) else _NOTHING
+
+
+def _float(value: Any) -> Any:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) \
+        else _NOTHING
+
+
+def _device(value: Any) -> Any:
+    return Device(value) if isinstance(value, str) else _either(Device)(value)
+
+
+_KINDS: dict[str, Callable[[Any], Any]] = {
+    "Tensor": _either(TensorBase), "int": _either(int), "SymInt": _either(int), "float": _float,
+    "bool": _either(bool), "str": _either(str), "Scalar": _either(int, float, complex),
+    "ScalarType": _either(DType), "Device": _device, "Layout": _either(Layout),
+    "MemoryFormat": _either(MemoryFormat),
+}
+
+
+# ---- reading ---------------------------------------------------------------------------------
+
+def parse(text: str) -> FunctionSchema:
+    """Read a schema; RuntimeError where it is none."""
+    found = re.fullmatch(r"\s*((?:\w+::)?\w+)(?:\.(\w+))?\s*\((.*)\)\s*->\s*(.+?)\s*", text,
+                         re.DOTALL)
+    if found is None:
+        raise RuntimeError(f"cannot read the schema {text!r}: it is to be like "
+                           "name(Tensor x, int n=1) -> Tensor")
+    name, overload, inside, results = found.groups()
+    arguments, only = [], False
+    for part in _parts(inside):
+        if part == "*":
+            only = True
+        else:
+            arguments.append(_argument(part, only, text))
+    grouped = results.startswith("(")
+    items = _parts(results[1:-1]) if grouped else [results]
+    returns = tuple(_argument(item, False, text, named=False) for item in items)
+    return FunctionSchema(name, overload or "", tuple(arguments), returns, grouped)
+
+
+def _argument(part: str, only: bool, text: str, named: bool = True) -> Argument:
+    found = re.fullmatch(r"(\w+)(\([^)]*\))?((?:\?|\[\d*\])*)(?:\s+(\w+))?(?:\s*=\s*(.+))?", part)
+    if found is None or found[1] not in _KINDS or named and not found[4]:
+        raise RuntimeError(f"cannot read {part!r} in the schema {text!r}; types are "
+                           f"{', '.join(_KINDS)}, with ? and [] behind them")
+    kind, alias, suffix, name, default = found.groups()
+    value = _NOTHING if default is None else _constant(default, kind)
+    return Argument(name or "", kind + suffix, "!" in (alias or ""), only, value)
+
+
+def _constant(text: str, kind: str) -> Any:
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if text[0] == "[":
+        return [_constant(part, kind) for part in _parts(text[1:-1])]
+    if text[0] in "'\"":
+        return text[1:-1]
+    if kind == "float":
+        return float(text)
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def _parts(inside: str) -> list[str]:
+    """What stands between commas, brackets and texts kept together."""
+    parts, depth, start, quote = [], 0, 0, ""
+    for place, character in enumerate(f"{inside},"):
+        if quote or character in "'\"":
+            quote = "" if character == quote else quote or character
+            continue
+        depth += (character in "([") - (character in ")]")
+        if character == "," and not depth:
+            parts.append(inside[start:place].strip())
+            start = place + 1
+    return [part for part in parts if part]
+
+
+# ---- from annotations ------------------------------------------------------------------------
+
+def _table() -> dict[Any, str]:
+    from .._tensor import Tensor
+
+    number = int | float | bool
+    table: dict[Any, str] = {}
+    for one, name, lists in ((Tensor, "Tensor", True), (int, "SymInt", True),
+                             (float, "float", True), (bool, "bool", True), (str, "str", False),
+                             (number, "Scalar", True), (DType, "ScalarType", False),
+                             (Device, "Device", False)):
+        table[one], table[one | None] = name, f"{name}?"
+        if not lists:
+            continue
+        makers = (vars(typing)["List"], typing.Sequence, collections.abc.Sequence, list)
+        for maker, optional in product(makers, (False, True)):
+            if optional and name != "Tensor":
+                continue
+            item = one | None if optional else one
+            table[maker[item]] = f"{table[item]}[]"  # type: ignore[index]
+        for maker in makers:
+            table[maker[one] | None] = f"{name}[]?"  # type: ignore[index]
+    return table
+
+
+def infer_schema(prototype_function: Callable[..., Any], /, *,
+                 mutates_args: str | Iterable[str], op_name: str | None = None,
+                 tags: Any = ()) -> str:
+    """The schema that a function's annotations say.
+
+    mutates_args: names of the arguments that it writes to, or "unknown" for all tensors.
+    Raises ValueError where an annotation lacks or is of no type that operators take.
+
+    >>> import yesca as torch
+    >>> def scale(x: torch.Tensor, by: float = 2.0) -> torch.Tensor:
+    ...     return x * by
+    >>> torch.library.infer_schema(scale, mutates_args=())
+    '(Tensor x, float by=2.0) -> Tensor'
+    """
+    signature = inspect.signature(prototype_function, eval_str=True)
+
+    def refuse(what: str) -> ValueError:
+        return ValueError(f"infer_schema(func): {what} Got func with signature {signature})")
+
+    known = _table()
+    parts, unknown = [], mutates_args == "unknown"
+    names = set() if unknown else {mutates_args} if isinstance(mutates_args, str) \
+        else set(mutates_args)
+    for number, parameter in enumerate(signature.parameters.values()):
+        argument = _inferred(number, parameter, known, refuse, unknown, names)
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parts:
+            parts.append("*")
+        parts.append(argument)
+    strange = names - set(signature.parameters)
+    if strange:
+        raise refuse(f"{strange} in mutates_args were not found in the custom op's signature. "
+                     "mutates_args should contain the names of all args that the custom op "
+                     "mutates, or just the string 'unknown' if you don't know.")
+    result = _returned(signature.return_annotation, known, refuse)
+    return f"{op_name or ''}({', '.join(parts)}) -> {result}"
+
+
+def _inferred(number: int, parameter: inspect.Parameter, known: dict[Any, str],
+              refuse: Callable[[str], ValueError], unknown: bool, names: set[str]) -> str:
+    if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+        raise refuse("We do not support positional-only args, varargs, or varkwargs.")
+    if parameter.annotation is parameter.empty:
+        raise refuse(f"Parameter {parameter.name} must have a type annotation.")
+    kind = known.get(parameter.annotation)
+    if kind is None:
+        raise refuse(f"Parameter {parameter.name} has unsupported type {parameter.annotation}. "
+                     f"The valid types are: {[*map(str, known)]}.")
+    if parameter.name in names and not kind.startswith("Tensor"):
+        raise refuse(f"Parameter {parameter.name} is in mutable_args but only Tensors or "
+                     "collections of Tensors can be mutated")
+    default = parameter.default
+    if default is not parameter.empty and not (
+            default is None or isinstance(default, (int, float, bool, str, DType, Device))):
+        raise refuse(f"Parameter {parameter.name} has an unsupported default value type "
+                     f"{type(default)}.")
+    writes = kind.startswith("Tensor") and (unknown or parameter.name in names)
+    made = Argument(parameter.name, kind, writes).text(number)
+    if default is parameter.empty:
+        return made
+    return f"{made}={repr(default) if isinstance(default, float) else _shown(default)}"
+
+
+def _returned(annotation: Any, known: dict[Any, str], refuse: Callable[[str], ValueError]) -> str:
+    if annotation is inspect.Signature.empty:
+        raise refuse("No return type annotation was provided. Please add one.")
+    if annotation is None:
+        return "()"
+    if typing.get_origin(annotation) is tuple:
+        return "(" + ", ".join(_returned(a, known, refuse)
+                               for a in typing.get_args(annotation)) + ")"
+    kind = known.get(annotation)
+    if kind is None or "?" in kind or kind in ("str", "ScalarType", "Device"):
+        raise refuse(f"Return has unsupported type {annotation}. The valid types are: Tensor, "
+                     "list[Tensor], int, float, bool, a number, None, and tuples of these.")
+    return kind
+
+
+def tensors_of(schema: FunctionSchema, values: Sequence[Any], written: bool = False) -> list[Any]:
+    """All tensors among the arguments, lists opened; written: only those that are written to."""
+    found: list[Any] = []
+    for argument, value in zip(schema.arguments, values, strict=True):
+        if argument.element == "Tensor" and (argument.is_write or not written):
+            items = value if isinstance(value, (list, tuple)) else (value,)
+            found += [item for item in items if item is not None]
+    return found
