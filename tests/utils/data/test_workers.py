@@ -72,6 +72,31 @@ def test_seeds_are_pytorchs():
     assert get_worker_info() is None
 
 
+LATE = """
+import sys
+import yesca as torch
+from yesca.utils.data import DataLoader
+class Draws:
+    def __len__(self): return 2
+    def __getitem__(self, index):
+        assert "numpy.random" not in sys.modules
+        import numpy as np
+        return float(np.random.rand()), float(np.random.rand() < 2)
+if __name__ == "__main__":
+    for method in sys.argv[1:]:
+        torch.manual_seed(0)
+        loader = DataLoader(Draws(), batch_size=None, num_workers=2, multiprocessing_context=method)
+        print([number for number, _ in loader])
+"""
+
+
+def test_numpy_is_seeded_when_it_is_loaded(tmp_path, run_python):
+    program = tmp_path / "program.py"
+    program.write_text(LATE)
+    result = run_python(program, "fork", "spawn")
+    assert result.stdout == "[0.8371640508861415, 0.6702704958690073]\n" * 2, result.stderr
+
+
 class Shard(IterableDataset):
     def __iter__(self):
         info = get_worker_info()
@@ -217,10 +242,12 @@ class Slow:
         time.sleep(60)
 if __name__ == "__main__":
     os.setpgrp()
+    iterator = iter(DataLoader(Slow(), num_workers=2))
+    workers = [worker.pid for worker in iterator._workers]
     try:
-        list(DataLoader(Slow(), num_workers=2))
+        list(iterator)
     except KeyboardInterrupt:
-        print("interrupted")
+        print("interrupted", os.getpid(), *workers)
 """
 
 
@@ -228,7 +255,10 @@ def test_keyboard_interrupt(tmp_path, run_python):
     program = tmp_path / "program.py"
     program.write_text(INTERRUPTED)
     result = run_python("-W", "ignore", program)
-    assert result.stdout.strip() == "interrupted" and "Traceback" not in result.stderr
+    word, main, *workers = result.stdout.split()
+    assert word == "interrupted" and "Traceback" not in result.stderr
+    assert len(workers) == 2 and not any(os.path.exists(f"/proc/{pid}") for pid in workers)
+    assert not glob.glob(f"{transport.SHARED_FOLDER}/yesca-{main}-*")
 
 
 def test_tensor_dataset():
