@@ -132,6 +132,52 @@ def test_rows_at_numbers(source):
     assert samples.rows(x.permute(1, 0, 2), [0]) is None and samples.rows(x[:0], [0]) is None
 
 
+def test_stacking_more_than_a_key_holds():
+    many = [torch.tensor([float(k), 1]) for k in range(200)]
+    with Passing():
+        expected = torch.stack(many)
+    for made in (torch.stack(many), torch.stack(tuple(many)), torch.stack(many, 0),
+                 torch.stack(tensors=many), torch.stack(many, out=torch.empty(0))):
+        assert made._spec is expected._spec and torch.equal(made, expected)
+    leaf = torch.ones(2, requires_grad=True)
+    torch.stack([*many, leaf]).sum().backward()
+    assert leaf.grad.tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="expects each tensor to be equal size"):
+        torch.stack([*many, torch.ones(3)])
+    with torch.profiler.profile() as watched:
+        torch.stack(many)
+    assert "aten::stack" in [event.key for event in watched.key_averages()]
+
+
+JOINED = {
+    "rows": [x[:2], x[1:], x[3:]], "many": list(torch.arange(400).reshape(100, 4)),
+    "empty among them": [x, x[:0], x], "flat": [torch.ones(k) for k in range(90)],
+    "bools": (x > 3, x > 4), "tuple": tuple(x), "complex": [x + 1j] * 70,
+}
+NOT_JOINED = {
+    "numbers": [torch.tensor(1)] * 2, "shapes": [x, x[:, :2]], "ranks": [x, x[0]], "none": [],
+    "dtypes": [x, x.double()], "all empty": [x[:0]] * 2, "turned": [x.permute(0, 2, 1)],
+    "old empty": [x, torch.ones(0)], "graph": [torch.ones(2, requires_grad=True)],
+}
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_joined(name):
+    batch = JOINED[name]
+    with Passing():
+        expected = torch.cat(batch)
+    made = samples.joined(batch)
+    if fast.FAST is not None:
+        assert made._spec is expected._spec and torch.equal(made, expected)
+    for again in (torch.cat(batch), torch.cat(batch, dim=0), torch.cat(batch, out=made)):
+        assert again._spec is expected._spec and torch.equal(again, expected)
+
+
+@pytest.mark.parametrize("name", NOT_JOINED)
+def test_what_is_not_joined_here(name):
+    assert samples.joined(NOT_JOINED[name]) is None
+
+
 def test_not_while_something_is_recorded_or_watched():
     with Passing():
         assert samples.stacked([x, x]) is None and samples.rows(x, [0]) is None

@@ -17,7 +17,7 @@ from ..operators.schema import binder
 from . import call as calls
 from . import (
     bridges, chosen, creation, drawing, fast, foreach, former_names, from_data, listed, overloads,
-    protocol, questions, readers, segments, sequences, shortcuts, tapers,
+    protocol, questions, readers, samples, segments, sequences, shortcuts, tapers,
 )  # fmt: skip
 from .outputs import check_call, write_out
 from .state import STATE, push_level
@@ -205,14 +205,20 @@ def _builtin(found: Record, twin: Callable[..., Any], name: str) -> Callable[...
     return fast.FAST.function(found, twin, name)
 
 
+#: What takes any number of tensors at once, where a plan's key holds no more than a few.
+_FOR_MANY = {"stack": samples.stacked, "cat": samples.joined}
+
+
 def _with_out(found: Record) -> Callable[..., Any]:
     plain = binder(found.schema, _target(found, calls.call, found.name, False), method=False)
     check = _check(found, found.name, False)
     bound = binder(found.schema, lambda values: check(values) or values, method=False)
+    quick = _FOR_MANY.get(found.name)
 
     def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None:
-            return plain(*args, **kwargs)
+            made = quick(args[0]) if quick is not None and len(args) == 1 and not kwargs else None
+            return plain(*args, **kwargs) if made is None else made
         classes = protocol.participants((*args, *kwargs.values(), out))
         if classes:
             return protocol.offer(getattr(calls.OPERATORS, found.name), classes, args,

@@ -34,6 +34,11 @@ def stacked(tensors: Any) -> Any:
     return _native("stacked")(tensors)
 
 
+def joined(tensors: Any) -> Any:
+    """`cat(tensors)` of a list or tuple of tensors of one dtype off the tape; else None."""
+    return _native("joined")(tensors)
+
+
 def rows(tensor: Any, numbers: list[int]) -> Any:
     """`tensor[numbers]`, the rows at plain ints, of a contiguous tensor off the tape; else None."""
     return _native("rows")(tensor, numbers)

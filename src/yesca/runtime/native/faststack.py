@@ -5,7 +5,7 @@ rest, long copies too, is left to plans, which use several threads.
 """
 
 from ...targets.native import (
-    Unit, i64, load_i64, load_obj, memcpy, obj, ptr, stack, store_i64,
+    Unit, bool_, i64, load_i64, load_obj, memcpy, obj, ptr, stack, store_i64,
 )  # fmt: skip
 from .. import layout
 from . import fastkey as k
@@ -66,6 +66,68 @@ def stacked(module: obj, things: obj) -> obj:
     if made is not None and nbytes > 0:
         itemsize = long_as(load_obj(load_obj(spec, P_DTYPE), D_SIZE))
         copy_all(ptr(load_i64(place)), things, count, nbytes, itemsize)
+    decref(spec)
+    return made
+
+
+@unit.function(inline=True)
+def item_of(things: obj, listed: bool_, index: i64) -> obj:
+    """An item of a list or tuple, borrowed."""
+    return k.list_item(things, index) if listed else k.tuple_item(things, index)
+
+
+@unit.function
+def joinable(thing: obj, kind: obj, shape: obj) -> i64:
+    """The rows of a tensor of a dtype that may follow one of a shape; -1 if it may not."""
+    if not packed(thing) or not off_tape(thing):
+        return -1
+    spec = load_obj(thing, k.T_SPEC)
+    sizes, rank = load_obj(spec, P_SHAPE), load_i64(shape, layout.TUPLE_SIZE)
+    if load_obj(spec, P_DTYPE) != kind or load_i64(sizes, layout.TUPLE_SIZE) != rank:
+        return -1
+    for d in range(1, rank):
+        if long_as(k.tuple_item(sizes, d)) != long_as(k.tuple_item(shape, d)):
+            return -1
+    return long_as(k.tuple_item(sizes, 0))
+
+
+@unit.function
+def joined(module: obj, things: obj) -> obj:
+    """`cat(things)` of a list or tuple; None where plans have to see to it."""
+    listed = type_of(things) == obj(k.list_type)
+    if not listed and type_of(things) != obj(k.tuple_type):
+        return none()
+    count = load_i64(things, layout.TUPLE_SIZE)
+    if count == 0 or load_i64(k.state, FLAGS) & RECORDING != 0:
+        return none()
+    first = item_of(things, listed, 0)
+    if not packed(first):
+        return none()
+    spec = load_obj(first, k.T_SPEC)
+    kind, shape = load_obj(spec, P_DTYPE), load_obj(spec, P_SHAPE)
+    if load_i64(shape, layout.TUPLE_SIZE) == 0:
+        return none()
+    rows_, nbytes = i64(0), i64(0)
+    for index in range(count):
+        thing = item_of(things, listed, index)
+        more = joinable(thing, kind, shape)
+        if more < 0:
+            return none()
+        rows_ = rows_ + more
+        nbytes = nbytes + long_as(load_obj(load_obj(thing, k.T_SPEC), P_BYTES))
+    if nbytes > _MOST or rows_ == 0:
+        return none()
+    incref(spec)
+    place = stack(8)
+    made = batch_of(spec, -1 - rows_, place)
+    if made is not None:
+        target, itemsize = ptr(load_i64(place)), long_as(load_obj(kind, D_SIZE))
+        for index_ in range(count):
+            part = item_of(things, listed, index_)
+            size = long_as(load_obj(load_obj(part, k.T_SPEC), P_BYTES))
+            if size > 0:
+                memcpy(target, place_of(part, itemsize), size)
+                target = target + size
     decref(spec)
     return made
 
