@@ -43,29 +43,24 @@ def batch_of(spec: obj, count: i64, place: ptr) -> obj:
 def stacked(module: obj, things: obj) -> obj:
     """`stack(things)` of a list or tuple; None where plans have to see to it."""
     kind = type_of(things)
-    listed = kind == obj(k.list_type)
-    if not listed and kind != obj(k.tuple_type):
+    if kind != obj(k.list_type) and kind != obj(k.tuple_type):
         return none()
     count = load_i64(things, layout.TUPLE_SIZE)
     if count == 0 or load_i64(k.state, FLAGS) & RECORDING != 0:
         return none()
-    first = k.list_item(things, 0) if listed else k.tuple_item(things, 0)
+    first = item_of(things, kind == obj(k.list_type), 0)
     if not packed(first):
         return none()
     spec = load_obj(first, k.T_SPEC)
     nbytes = long_as(load_obj(spec, P_BYTES))
     if nbytes * count > _MOST:
         return none()
-    for index in range(count):
-        thing = k.list_item(things, index) if listed else k.tuple_item(things, index)
-        if not packed(thing) or load_obj(thing, k.T_SPEC) != spec or not off_tape(thing):
-            return none()
     incref(spec)
     place = stack(8)
     made = batch_of(spec, count, place)
-    if made is not None and nbytes > 0:
-        itemsize = long_as(load_obj(load_obj(spec, P_DTYPE), D_SIZE))
-        copy_all(ptr(load_i64(place)), things, count, nbytes, itemsize)
+    if made is not None and not copy_all(ptr(load_i64(place)), things, count, spec):
+        decref(made)
+        made = none()
     decref(spec)
     return made
 
@@ -120,26 +115,75 @@ def joined(module: obj, things: obj) -> obj:
     incref(spec)
     place = stack(8)
     made = batch_of(spec, -1 - rows_, place)
-    if made is not None:
-        target, itemsize = ptr(load_i64(place)), long_as(load_obj(kind, D_SIZE))
-        for index_ in range(count):
-            part = item_of(things, listed, index_)
-            size = long_as(load_obj(load_obj(part, k.T_SPEC), P_BYTES))
-            if size > 0:
-                memcpy(target, place_of(part, itemsize), size)
-                target = target + size
+    if made is not None and not append_all(ptr(load_i64(place)), things, count, spec, nbytes):
+        decref(made)
+        made = none()
     decref(spec)
     return made
 
 
+# What was looked at before there was memory is looked at again: until then another thread may have
+# changed it. From here on no Python code runs.
+
+
 @unit.function
-def copy_all(target: ptr, things: obj, count: i64, nbytes: i64, itemsize: i64) -> i64:
-    """Copy tensors one after the other. Nothing here runs Python code."""
+def copy_all(target: ptr, things: obj, count: i64, spec: obj) -> bool_:
+    """Copy tensors of one spec one after the other; whether they all are that."""
     listed = type_of(things) == obj(k.list_type)
+    nbytes = long_as(load_obj(spec, P_BYTES))
+    itemsize = long_as(load_obj(load_obj(spec, P_DTYPE), D_SIZE))
+    if load_i64(things, layout.TUPLE_SIZE) != count:
+        return False
     for index in range(count):
-        thing = k.list_item(things, index) if listed else k.tuple_item(things, index)
-        memcpy(target + index * nbytes, place_of(thing, itemsize), nbytes)
-    return count
+        thing = item_of(things, listed, index)
+        if not packed(thing) or load_obj(thing, k.T_SPEC) != spec or not off_tape(thing):
+            return False
+        if nbytes > 0:
+            memcpy(target + index * nbytes, place_of(thing, itemsize), nbytes)
+    return True
+
+
+@unit.function
+def append_all(target: ptr, things: obj, count: i64, spec: obj, room: i64) -> bool_:
+    """The same of tensors with different numbers of rows, as much as there is room for."""
+    listed = type_of(things) == obj(k.list_type)
+    kind, shape = load_obj(spec, P_DTYPE), load_obj(spec, P_SHAPE)
+    itemsize = long_as(load_obj(kind, D_SIZE))
+    if load_i64(things, layout.TUPLE_SIZE) != count:
+        return False
+    done = i64(0)
+    for index in range(count):
+        thing = item_of(things, listed, index)
+        if joinable(thing, kind, shape) < 0:
+            return False
+        nbytes = long_as(load_obj(load_obj(thing, k.T_SPEC), P_BYTES))
+        if done + nbytes > room:
+            return False
+        if nbytes > 0:
+            memcpy(target + done, place_of(thing, itemsize), nbytes)
+            done = done + nbytes
+    return done == room
+
+
+@unit.function
+def copy_rows(target: ptr, thing: obj, numbers: obj, count: i64, spec: obj) -> bool_:
+    """Copy the rows at some numbers; whether they all are there."""
+    if (not packed(thing) or load_obj(thing, k.T_SPEC) != spec
+            or load_i64(numbers, layout.TUPLE_SIZE) != count):
+        return False
+    size = long_as(k.tuple_item(load_obj(spec, P_SHAPE), 0))
+    nbytes = long_as(load_obj(spec, P_BYTES)) // size
+    source = place_of(thing, long_as(load_obj(load_obj(spec, P_DTYPE), D_SIZE)))
+    failed = stack(8)
+    store_i64(failed, 0, 0)
+    for index in range(count):
+        number = whole(k.list_item(numbers, index), failed)
+        number = number + size if number < 0 else number
+        if load_i64(failed) != 0 or number >= size or number < 0:
+            return False
+        if nbytes > 0:
+            memcpy(target + index * nbytes, source + number * nbytes, nbytes)
+    return True
 
 
 @unit.function
@@ -154,25 +198,13 @@ def rows(module: obj, arguments: ptr, given: i64) -> obj:
     if load_i64(shape, layout.TUPLE_SIZE) == 0 or count == 0:
         return none()
     size = long_as(k.tuple_item(shape, 0))
-    if size == 0:
+    if size == 0 or long_as(load_obj(spec, P_BYTES)) // size * count > _MOST:
         return none()
-    nbytes = long_as(load_obj(spec, P_BYTES)) // size
-    if nbytes * count > _MOST:
-        return none()
-    failed, place = stack(8), stack(8)
-    store_i64(failed, 0, 0)
-    for index in range(count):
-        number = whole(k.list_item(numbers, index), failed)
-        if load_i64(failed) != 0 or number >= size or number < -size:
-            return none()
     incref(spec)
+    place = stack(8)
     made = batch_of(spec, -1 - count, place)
-    if made is not None and nbytes > 0:
-        itemsize = long_as(load_obj(load_obj(spec, P_DTYPE), D_SIZE))
-        source = place_of(thing, itemsize)
-        for place_ in range(count):
-            number = whole(k.list_item(numbers, place_), failed)
-            number = number + size if number < 0 else number
-            memcpy(ptr(load_i64(place)) + place_ * nbytes, source + number * nbytes, nbytes)
+    if made is not None and not copy_rows(ptr(load_i64(place)), thing, numbers, count, spec):
+        decref(made)
+        made = none()
     decref(spec)
     return made
