@@ -92,7 +92,7 @@ HOMES: dict[str, str] = {
 #: Modules that PyTorch has as attributes of the package without an import of their own.
 SUBMODULES = frozenset(
     "accelerator amp autograd backends compiler cpu cuda distributed distributions fft func "
-    "functional futures hub jit library linalg masked mps multiprocessing nn optim overrides "
+    "functional futures hub jit library linalg masked mps multiprocessing nn onnx optim overrides "
     "profiler random return_types serialization signal special storage testing torch_version types "
     "utils version vision xpu _C _dynamo _inductor _logging __config__ __future__".split()
 )

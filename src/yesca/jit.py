@@ -134,7 +134,7 @@ class Error(RuntimeError):
 
 
 class TracerWarning(Warning):
-    """What a tracer would warn of; nothing gives it."""
+    """What a tracer warns of: values of tensors that the program reads."""
 
     @staticmethod
     def ignore_lib_warnings() -> None:

@@ -37,7 +37,7 @@ _NEAR = {
     r"nested.*|.*to_padded_tensor": "nn.utils.rnn.pad_sequence joins sequences of all lengths",
     r"masked\..*": "the functions of torch.masked take a mask beside the tensor",
     r"library\..*": "torch.library.custom_op defines an operator in Python",
-    r"(fx|export|onnx|package|futures|classes|cpp|nativert|monitor).*":
+    r"(fx|export|package|futures|classes|cpp|nativert|monitor).*":
         "torch.save and state_dict keep a model, torch.compile joins its operators",
     r"jit\..*|.*Script.*|.*Type|(import_ir|parse)_.*|Graph|Block|Node|Use|Value|Code|Gradient":
         "Python is run as it stands; torch.compile joins its operators",

@@ -43,7 +43,7 @@ NAMES: dict[str, str] = {
         "miopen_convolution_transpose miopen_ctc_loss miopen_depthwise_convolution miopen_rnn "
         "mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_linear_backward_weights "
         "mkldnn_max_pool2d mkldnn_max_pool3d mkldnn_rnn_layer monitor mtia native_norm nativert "
-        "nested numa onnx package parse_ir parse_schema parse_type_comment per_channel_affine "
+        "nested numa package parse_ir parse_schema parse_type_comment per_channel_affine "
         "per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine "
         "per_tensor_symmetric prepare_multiprocessing_environment "
         "profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 q_per_channel_axis "
@@ -143,6 +143,13 @@ NAMES: dict[str, str] = {
     "nn.attention": "experimental varlen",
     "nn.functional": "ScalingType SwizzleType assert_int_or_pair scaled_grouped_mm scaled_mm",
     "nn.parallel": "DistributedDataParallelCPU comm",
+    "onnx": (
+        "ExportableModule InputObserver JitScalarType TensorProtoDataType operators ops "
+        "register_custom_op_symbolic symbolic_helper symbolic_opset10 symbolic_opset11 "
+        "symbolic_opset12 symbolic_opset13 symbolic_opset14 symbolic_opset15 symbolic_opset16 "
+        "symbolic_opset17 symbolic_opset18 symbolic_opset19 symbolic_opset20 symbolic_opset7 "
+        "symbolic_opset8 symbolic_opset9 testing unregister_custom_op_symbolic utils verification"
+    ),
     "optim": "SparseAdam sparse_adam",
     "optim.adadelta": "adadelta",
     "optim.adagrad": "adagrad",

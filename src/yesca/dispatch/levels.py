@@ -34,6 +34,10 @@ class Level:
         """Run a public function that is no record."""
         return func(*args, **kwargs)
 
+    def whole(self, name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """Run a part of the package that is several operators: a level may know it as one."""
+        return function(*args)
+
     def custom_function(self, function: Any, args: tuple[Any, ...]) -> tuple[bool, Any]:
         """(whether the level has run a custom Function, its results)."""
         return False, None

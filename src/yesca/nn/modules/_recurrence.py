@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ... import functional as ops
 from ..._tensor import Tensor
 from ...core.dtypes import float32, float64
+from ...dispatch.state import STATE
 
 # A step takes what the input gives to the gates (N, gates), the state and the hidden weights; it
 # returns the new state. A state is a tuple whose first entry is the output (N, H).
@@ -111,6 +112,13 @@ def run_layers(
 
 def walk(mode: str, sequence: Tensor, state: State, weights: dict, backward: bool):
     """One direction of one layer over (L, N, I): outputs (L, N, H) and the last state."""
+    if STATE.levels:
+        return STATE.levels[-1].whole("recurrence", _walk,
+                                      (mode, sequence, state, weights, backward))
+    return _walk(mode, sequence, state, weights, backward)
+
+
+def _walk(mode: str, sequence: Tensor, state: State, weights: dict, backward: bool):
     # The part of the gates that does not depend on the state: one product for all times.
     from_input = ops.linear(sequence, weights["weight_ih"], weights["bias_ih"])
     if weights["weight_hr"] is None and from_input.dtype in (float32, float64):
