@@ -1,15 +1,18 @@
-"""Reading `.safetensors`: eight bytes with the length of a JSON header, the header, the data."""
+"""`.safetensors`: eight bytes with the length of a JSON header, the header, the data."""
 
 from __future__ import annotations
 
 import json
+import os
 import struct
+from collections.abc import Mapping
 from typing import Any
 
 from .. import _storage_access as access
 from .._rebuild import _rebuild_tensor
 from .locations import restorer_of
 from .messages import shown
+from .output import replaced
 
 MAX_HEADER = 100_000_000
 _DTYPES = {
@@ -104,3 +107,44 @@ def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
         strides.append(step)
         step *= max(size, 1)
     return tuple(reversed(strides))
+
+
+# ---- writing ---------------------------------------------------------------------------------
+
+_CODES = {name: code for code, name in _DTYPES.items()}
+
+
+def save_safetensors(tensors: Mapping[str, Any], path: str | os.PathLike[str],
+                     metadata: Mapping[str, str] | None = None) -> None:
+    """Write tensors by name; those that share memory are written each.
+
+    A file of that name is replaced when the new one is whole. Raises ValueError for a dtype that
+    the format lacks and for what is no text by a text.
+    """
+    header: dict[str, Any] = {}
+    if metadata:
+        if not all(isinstance(text, str) for pair in metadata.items() for text in pair):
+            raise ValueError("the metadata of a safetensors file is texts by texts, not "
+                             f"{metadata!r}")
+        header["__metadata__"] = dict(metadata)
+    plain = {name: tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
+             for name, tensor in tensors.items()}
+    # The widest elements first, so that all of them lie at multiples of their size.
+    order = sorted(plain, key=lambda name: (-plain[name].dtype.itemsize, name))
+    end = 0
+    for name in order:
+        tensor = plain[name]
+        if tensor.dtype.name not in _CODES:
+            raise ValueError(f"a safetensors file cannot hold {name!r}, which is {tensor.dtype}")
+        begin, end = end, end + tensor.numel() * tensor.dtype.itemsize
+        header[name] = {"dtype": _CODES[tensor.dtype.name], "shape": list(tensor.shape),
+                        "data_offsets": [begin, end]}
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    with replaced(os.fspath(path)) as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for name in order:
+            tensor = plain[name]
+            start = tensor.storage_offset() * tensor.dtype.itemsize
+            stop = start + tensor.numel() * tensor.dtype.itemsize
+            file.write(access.memory(tensor.untyped_storage())[start:stop])

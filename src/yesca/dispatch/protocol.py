@@ -35,6 +35,9 @@ def _kind(cls: type) -> int:
     own = getattr(cls, "__torch_function__", None)
     made = NO
     plain = TensorBase in cls.__bases__  # the class of all tensors
+    # Tensors of PyTorch itself, in the same process: their default would ask the function again.
+    plain = plain or (getattr(own, "__qualname__", "") == "Tensor.__torch_function__"
+                      and not issubclass(cls, TensorBase))
     if own is not None and getattr(own, "__func__", own) is not disabled and not plain:
         made = YES
     elif issubclass(cls, (tuple, list)):
