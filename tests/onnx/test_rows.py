@@ -79,6 +79,13 @@ def test_layers(layer):
             check(layer.eval(), (x,), opset_version=opset)
 
 
+@pytest.mark.parametrize("diagonal", [-1, 0, 2])
+def test_triangles_of_older_versions(diagonal):
+    for opset in (13, 14):
+        check(lambda x: (x.tril(diagonal), x.triu(diagonal)), (torch.ones(2, 3, 4),),
+              opset_version=opset)
+
+
 def test_sizes_of_all_kinds():
     """Formulas of two axes: products, sums, halves."""
     def function(x, y):

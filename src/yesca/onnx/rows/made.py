@@ -29,7 +29,8 @@ def _ramp(g: Graph, s: Step, count: Any, dtype: Any, start: Any, step: Any) -> s
 def _triangle(g: Graph, s: Step, x: Value, diagonal: Any = 0) -> str:
     if g.opset < 14:
         offset = g.fixed(diagonal)
-        kept = g.below(*x.shape[-2:], offset if s.name == "tril" else offset - 1)
+        rows, columns = x.shape[-2:]
+        kept = g.below(rows, columns, offset if s.name == "tril" else offset - 1)
         kept = kept if s.name == "tril" else g.op("Not", kept)
         return g.op("Where", kept, g.operand(x), g.operand(0, s.dtype))
     return g.op("Trilu", g.operand(x), g.constant(np.array(g.fixed(diagonal))),
