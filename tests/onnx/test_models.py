@@ -10,7 +10,7 @@ from yesca.onnx._tracing import flat
 pytest.importorskip("onnx", reason="the package onnx is not installed")
 pytest.importorskip("onnxruntime", reason="the package onnxruntime is not installed")
 
-OPSETS = (13, 16, 17, 18, 20, 23)
+OPSETS = (11, 12, 13, 16, 17, 18, 20, 23)
 
 
 def exported(model, args, others=(), **named):

@@ -74,14 +74,21 @@ def test_functions(text):
 def test_layers(layer):
     torch.manual_seed(1)
     x = torch.randn(2, 4, 6, 6)
-    for opset in (20, 13):
-        if (opset, type(layer)) != (13, nn.Hardswish):  # ONNX has it since version 14
+    for opset in (20, 11):
+        if opset == 20 or type(layer) not in (nn.Hardswish, nn.CELU):  # ONNX had none in 11
             check(layer.eval(), (x,), opset_version=opset)
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_softmax_of_older_versions(dim):
+    for opset in (11, 13):
+        check(lambda x: (x.softmax(dim), x.log_softmax(dim), x >= 0, x.sum(dim), x.std(dim)),
+              (torch.ones(2, 3, 4).tril(),), opset_version=opset)
 
 
 @pytest.mark.parametrize("diagonal", [-1, 0, 2])
 def test_triangles_of_older_versions(diagonal):
-    for opset in (13, 14):
+    for opset in (11, 13, 14):
         check(lambda x: (x.tril(diagonal), x.triu(diagonal)), (torch.ones(2, 3, 4),),
               opset_version=opset)
 

@@ -13,15 +13,11 @@ from ._tracing import Trace, Value, values_in
 from .errors import OnnxExporterError
 from .rows import ROWS
 
-#: The oldest version that the rows can write; models of older ones are converted.
-WRITTEN = 13
-
-
 def assembled(onnx: Any, trace: Trace, axes: Axes, weights: dict[str, Any], opset: int,
               weight_names: Sequence[str], output_names: Sequence[str] | None, with_values: bool,
               weights_as_inputs: bool) -> Any:
     """The `onnx.ModelProto` of a trace."""
-    g = Graph(onnx, ROWS, max(opset, WRITTEN))
+    g = Graph(onnx, ROWS, opset)
     wanted = list(output_names or ())[:len(trace.outputs)]
     wanted += [f"output_{k}" for k in range(len(wanted), len(trace.outputs))]
     renamed = dict(zip(weights, weight_names, strict=False))
@@ -52,7 +48,7 @@ def assembled(onnx: Any, trace: Trace, axes: Axes, weights: dict[str, Any], opse
             proto = g.constants[name]
             graph.input.append(onnx.helper.make_tensor_value_info(name, proto.data_type,
                                                                   list(proto.dims)))
-    return _versioned(onnx, graph, g.opset, opset)
+    return _checked(onnx, graph, opset)
 
 
 def _needed(trace: Trace) -> set[int]:
@@ -90,17 +86,12 @@ def _port(onnx: Any, value: Value, name: str, named: dict[int, str]) -> Any:
     return onnx.helper.make_tensor_value_info(name, element(value.dtype), shape)
 
 
-def _versioned(onnx: Any, graph: Any, written: int, opset: int) -> Any:
+def _checked(onnx: Any, graph: Any, opset: int) -> Any:
+    """The model of a graph, which keeps to the rules of ONNX."""
     model = onnx.helper.make_model(
-        graph, opset_imports=[onnx.helper.make_opsetid("", written)],
+        graph, opset_imports=[onnx.helper.make_opsetid("", opset)],
         producer_name=producer_name, producer_version=producer_version,
-        ir_version=10 if written <= 22 else 11)
-    if opset < written:
-        try:
-            model = onnx.version_converter.convert_version(model, opset)
-        except Exception as error:
-            raise OnnxExporterError(f"the model cannot be said in version {opset} of ONNX's "
-                                    f"operators ({error}); opset_version={WRITTEN} can") from error
+        ir_version=10 if opset <= 22 else 11)
     try:
         onnx.checker.check_model(model)
     except onnx.checker.ValidationError as error:

@@ -18,6 +18,10 @@ ELEMENTS = {"float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32
             "complex128": 15, "bfloat16": 16}
 
 
+#: Operators whose second input was an attribute before version 13, and its name.
+_ATTRIBUTES = {"Squeeze": "axes", "Unsqueeze": "axes", "ReduceSum": "axes", "Split": "split"}
+
+
 def element(dtype: DType) -> int:
     """ONNX's number of a dtype."""
     return ELEMENTS[dtype.name]
@@ -52,12 +56,24 @@ class Graph:
         """Add a node: the name of its output, or a tuple of names."""
         names = [self.fresh(kind.lower()) for _ in range(outputs)]
         attributes = {k: v for k, v in attributes.items() if v is not None}
+        if kind in _ATTRIBUTES and self.opset < 13:
+            inputs, attributes = self._older(kind, inputs, attributes)
         node = self.onnx.helper.make_node(kind, list(inputs), names, self.fresh(f"node_{kind}"),
                                           **attributes)
         if self.step is not None:
             node.doc_string = self.step.line
         self.nodes.append(node)
         return names[0] if outputs == 1 else tuple(names)
+
+    def _older(self, kind: str, inputs: tuple[str, ...], attributes: dict[str, Any]
+               ) -> tuple[tuple[str, ...], dict[str, Any]]:
+        """Before version 13 these had an attribute in the place of their second input."""
+        numbers = self.constants.get(inputs[1])
+        if numbers is None:
+            raise self.unable("sizes that depend on a dynamic axis, before version 13 of ONNX's "
+                              "operators,")
+        listed = self.onnx.numpy_helper.to_array(numbers).tolist()
+        return inputs[:1], {**attributes, _ATTRIBUTES[kind]: listed}
 
     def constant(self, array: Any, name: str = "constant") -> str:
         """An initialiser of a NumPy array; equal small ones are one."""

@@ -20,7 +20,7 @@ from ._tracing import flat, trace
 from .errors import OnnxExporterError, OnnxExporterWarning
 from .rows import table
 
-OLDEST, NEWEST = 7, 23
+OLDEST, NEWEST = 11, 23  # of the versions that the rows can write
 _exporting = False
 
 

@@ -162,6 +162,9 @@ def _compare(g: Graph, s: Step, x: Any, y: Any) -> str:
     if common is bool_ and s.name not in ("eq", "ne"):
         common = int64
     names = g.operand(x, common), g.operand(y, common)
+    if g.opset < 12 and s.name in ("le", "ge"):
+        return g.op("Or", g.op("Less" if s.name == "le" else "Greater", *names),
+                    g.op("Equal", *names))
     return g.op("Not", g.op("Equal", *names)) if s.name == "ne" else g.op(_COMPARED[s.name], *names)
 
 
@@ -306,8 +309,14 @@ def _prelu(g: Graph, s: Step, x: Value, weight: Value) -> str:
 @row("softmax", "log_softmax")
 def _softmax(g: Graph, s: Step, x: Value, dim: int, dtype: Any = None) -> str:
     wide = s.dtype if s.dtype in (float32, float64) else None
-    return g.op("Softmax" if s.name == "softmax" else "LogSoftmax", g.operand(x, wide or s.dtype),
-                axis=dim)
+    kind, name = "Softmax" if s.name == "softmax" else "LogSoftmax", g.operand(x, wide or s.dtype)
+    last = x.rank - 1
+    if g.opset >= 13 or dim % max(x.rank, 1) == last:
+        return g.op(kind, name, axis=dim)
+    order = [last if d == dim % x.rank else dim % x.rank if d == last else d
+             for d in range(x.rank)]  # it was about the last dimensions together
+    made = g.op(kind, g.op("Transpose", name, perm=order), axis=last)
+    return g.op("Transpose", made, perm=order)
 
 
 # ---- conversions and copies ------------------------------------------------------------------

@@ -266,10 +266,11 @@ def _upsample(g: Graph, s: Step, x: Value, output_size: Any, *rest: Any) -> str:
                              "coordinate_transformation_mode": way,
                              "nearest_mode": "floor" if nearest else None}
     n = x.rank - 2
+    none = g.constant(np.zeros(0, np.float32)) if g.opset < 13 else ""
     if factors:
         scales = g.constant(np.array([1, 1, *many(factors, n)], np.float32))
-        return g.op("Resize", g.operand(x), "", scales, **named)
-    return g.op("Resize", g.operand(x), "", "", g.ints(s.shape), **named)
+        return g.op("Resize", g.operand(x), none, scales, **named)
+    return g.op("Resize", g.operand(x), none, none, g.ints(s.shape), **named)
 
 
 @row("pixel_shuffle")
