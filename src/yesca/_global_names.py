@@ -136,7 +136,10 @@ def torch_name(obj: object, name: str | None = None) -> tuple[str, str] | None:
     hidden = bool(parts) and (
         parts[0] in _ENGINE_ROOMS or any(part.startswith("_") for part in parts))
     # Classes have their modules in common with PyTorch, functions only their public names.
-    public = _public_place(obj, parts, short) if hidden or isinstance(obj, FunctionType) else None
+    function = isinstance(obj, FunctionType)
+    public = _offered(obj, short) if function and (hidden or not parts) else None
+    if public is None and (hidden or function):
+        public = _public_place(obj, parts, short)
     return public if public or hidden else (".".join(["torch", *parts]), short)
 
 
@@ -170,15 +173,18 @@ def _place_of_builtin(function: BuiltinFunctionType) -> tuple[str, str] | None:
 
     if not is_operator(function) or is_method(function):
         return None
-    name, second = function.__name__, None
+    # Where it is not found, it is another name of one: `torch.absolute` is called abs.
+    return _offered(function, function.__name__) or _offered(None, function.__name__)
+
+
+def _offered(function: object, name: str) -> tuple[str, str] | None:
+    """The module of functions that offers this one, or if None anything, by the name."""
     for path in _OF_BUILTINS:
         short = name.removeprefix(f"{path}_")
         found = _attribute(_module(f"{PACKAGE}.{path}".rstrip(".")), short)
-        if found is function:
+        if found is not None and (function is None or found is function):
             return f"torch.{path}".rstrip("."), short
-        if found is not None:
-            second = second or (f"torch.{path}".rstrip("."), short)
-    return second  # another name of it: `torch.absolute` is called abs
+    return None
 
 
 def _module(path: str) -> ModuleType | None:
