@@ -2,7 +2,8 @@
 
     python -m tests.support.fuzz_files 200000 [first seed]
 
-Every file is small and made here: both formats of `save`, a compressed archive, safetensors. It is
+Every file is small and made here: both formats of `save`, a compressed archive, safetensors, and
+the IDX files of MNIST. It is
 changed in its bytes or in its structure (records, directory, instructions of the pickle, header).
 A load ends in an object, all of whose tensors are then read, or in an error of `REFUSALS`; within
 `SECONDS`; without running code, which an audit hook sees; in a process that may take `MEMORY` more.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import copy
 import faulthandler
+import gzip
 import io
 import json
 import os
@@ -30,6 +32,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import yesca as torch
+from yesca.vision.datasets.mnist import read_sn3_pascalvincent_tensor
 
 REFUSALS = (pickle.UnpicklingError, EOFError, RuntimeError, ValueError)
 SECONDS = 20
@@ -102,6 +105,10 @@ def corpus() -> dict[str, bytes]:
         "older": _saved(_contents(), _use_new_zipfile_serialization=False),
         "small older": _saved(torch.arange(4.0), _use_new_zipfile_serialization=False),
         "safetensors": _safetensors(),
+        "idx": b"\0\0\x08\x03" + struct.pack(">3I", 2, 3, 4) + bytes(24),
+        "wide idx": b"\0\0\x0d\x02" + struct.pack(">2I", 2, 3) + bytes(24),
+        "compressed idx": gzip.compress(
+            b"\0\0\x08\x01" + struct.pack(">I", 5) + bytes(5), mtime=0),
     }
 
 
@@ -266,7 +273,8 @@ def _header_changed(data: bytes, source: random.Random) -> bytes:
 _STRUCTURE: dict[str, Callable[[bytes, random.Random], bytes]] = {
     "archive": _archive_changed, "small archive": _archive_changed,
     "compressed": _archive_changed, "older": _older_changed, "small older": _older_changed,
-    "safetensors": _header_changed,
+    "safetensors": _header_changed, "idx": _bytes_changed, "wide idx": _bytes_changed,
+    "compressed idx": _bytes_changed,
 }
 
 
@@ -300,6 +308,14 @@ def _read_all(value: Any, left: list[int]) -> None:
     elif isinstance(value, (list, tuple)):
         for item in value:
             _read_all(item, left)
+
+
+def _read_idx(path: str) -> Any:
+    """As data sets do; torchvision's error for a wrong header is an AssertionError."""
+    try:
+        return read_sn3_pascalvincent_tensor(path)
+    except AssertionError as error:
+        raise ValueError(str(error)) from None
 
 
 _loading = False
@@ -338,7 +354,8 @@ def outcome(name: str, data: bytes, folder: str | None) -> str:
     """
     global _loading
     target: Any = io.BytesIO(data)
-    if folder is not None or name == "safetensors":
+    idx = "idx" in name
+    if folder is not None or idx or name == "safetensors":
         ending = ".safetensors" if name == "safetensors" else ".pt"
         target = os.path.join(folder or tempfile.gettempdir(), f"fuzz-{os.getpid()}{ending}")
         with open(target, "wb") as file:
@@ -346,7 +363,7 @@ def outcome(name: str, data: bytes, folder: str | None) -> str:
     mapped = folder is not None and name != "safetensors"
     _loading = True
     try:
-        loaded = torch.load(target, mmap=mapped)
+        loaded = _read_idx(target) if idx else torch.load(target, mmap=mapped)
         _read_all(loaded, [1000])
         return "loaded"
     except REFUSALS as error:

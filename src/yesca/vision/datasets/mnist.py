@@ -8,6 +8,7 @@ import math
 import os
 import shutil
 import string
+import zlib
 from collections.abc import Callable
 from typing import Any
 from urllib.error import URLError
@@ -412,7 +413,7 @@ def _read(path: Any) -> bytes:
     try:
         with _MAGIC[start](path, "rb") as file:
             return file.read()
-    except (EOFError, OSError, lzma.LZMAError) as error:
+    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
         raise RuntimeError(f"{os.fspath(path)} cannot be unpacked: {error}; remove it to fetch it "
                            "again") from error
 
