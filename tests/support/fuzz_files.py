@@ -106,6 +106,7 @@ def corpus() -> dict[str, bytes]:
         "small older": _saved(torch.arange(4.0), _use_new_zipfile_serialization=False),
         "safetensors": _safetensors(),
         "idx": b"\0\0\x08\x03" + struct.pack(">3I", 2, 3, 4) + bytes(24),
+        "empty idx": b"\0\0\x08\x01" + bytes(4),
         "wide idx": b"\0\0\x0d\x02" + struct.pack(">2I", 2, 3) + bytes(24),
         "compressed idx": gzip.compress(
             b"\0\0\x08\x01" + struct.pack(">I", 5) + bytes(5), mtime=0),
@@ -273,8 +274,8 @@ def _header_changed(data: bytes, source: random.Random) -> bytes:
 _STRUCTURE: dict[str, Callable[[bytes, random.Random], bytes]] = {
     "archive": _archive_changed, "small archive": _archive_changed,
     "compressed": _archive_changed, "older": _older_changed, "small older": _older_changed,
-    "safetensors": _header_changed, "idx": _bytes_changed, "wide idx": _bytes_changed,
-    "compressed idx": _bytes_changed,
+    "safetensors": _header_changed, "idx": _bytes_changed, "empty idx": _bytes_changed,
+    "wide idx": _bytes_changed, "compressed idx": _bytes_changed,
 }
 
 
@@ -324,6 +325,10 @@ _loading = False
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:
     if _loading and event in _EVENTS:
         if event == "import" and arguments[0] in sys.modules:
+            return
+        # The package writes the functions that bind arguments when they are first called.
+        file = {"compile": lambda: arguments[1], "exec": lambda: arguments[0].co_filename}
+        if event in file and str(file[event]()).startswith("<schema "):
             return
         raise CodeRan(f"{event} {arguments!r:.200}")
 
