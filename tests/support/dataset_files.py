@@ -188,6 +188,66 @@ def pets(root):
         (at / "annotations" / f"{split}.txt").write_text("\n".join(lines) + "\n")
 
 
+def eurosat(root):
+    for seed, name in enumerate(("River/b.jpg", "Forest/a.jpg"), 1):
+        write_image(root / "eurosat" / "2750" / name, 4, 4, 3, seed=seed)
+
+
+def dtd(root):
+    at = root / "dtd" / "dtd"
+    kinds = ("striped", "banded")
+    for seed, kind in enumerate(kinds, 1):
+        write_image(at / "images" / kind / f"{kind}_1.jpg", 4, 5, 3, seed=seed)
+    (at / "labels").mkdir()
+    for name in ("train1", "val1", "test3"):
+        lines = [f"{kind}/{kind}_1.jpg" for kind in kinds]
+        (at / "labels" / f"{name}.txt").write_text("\n".join(lines[::-1 if "val" in name else 1]))
+
+
+def imagenette(root):
+    for seed, kind in enumerate(("n02979186", "n01440764"), 1):
+        for part, size in (("train", "2-160"), ("val", "2")):
+            at = root / f"imagenette{size}" / part / kind
+            write_image(at / "b.JPEG", 5, 4, 3, seed=seed)
+
+
+def signs(root):
+    at = root / "gtsrb"
+    for seed, name in enumerate(("Training/00001/b.ppm", "Training/00000/a.ppm",
+                                 "Final_Test/Images/0.ppm", "Final_Test/Images/1.ppm"), 1):
+        write_image(at / "GTSRB" / name, 4, 4, 3, seed=seed)
+    (at / "GT-final_test.csv").write_text("Filename; Width; ClassId\n0.ppm;4;7\n1.ppm;4;3\n")
+
+
+def semeion(root):
+    root.mkdir(parents=True, exist_ok=True)
+    rows = [[value % 2 for value in row] + [int(n == label) for n in range(10)]
+            for label, row in enumerate(pixels(3, 256).tolist(), 4)]
+    (root / "semeion.data").write_text("".join(
+        " ".join(f"{value:.4f}" for value in row) + " \n" for row in rows))
+
+
+def moving(root):
+    (root / "MovingMNIST").mkdir(parents=True)
+    np.save(root / "MovingMNIST" / "mnist_test_seq.npy", pixels(20, 3, 4, 4))
+
+
+def voc(root):
+    at = root / "VOCdevkit" / "VOC2012"
+    for part in ("Main", "Segmentation"):
+        (at / "ImageSets" / part).mkdir(parents=True)
+        (at / "ImageSets" / part / "train.txt").write_text("2008_2\n2007_1\n")
+    (at / "Annotations").mkdir()
+    for seed, name in enumerate(("2008_2", "2007_1"), 1):
+        write_image(at / "JPEGImages" / f"{name}.jpg", 5, 6, 3, seed=seed)
+        write_image(at / "SegmentationClass" / f"{name}.png", 5, 6, seed=seed)
+        objects = "".join(f"<object><name> cat {n} </name><bndbox><xmin>{n}</xmin><ymax>4</ymax>"
+                          "</bndbox><part/></object>" for n in range(seed))
+        (at / "Annotations" / f"{name}.xml").write_text(
+            f"<annotation>\n  <folder>VOC</folder><size><width>6</width></size>{objects}"
+            "</annotation>\n")
+
+
 def nothing(root):
     pass
 
@@ -215,6 +275,14 @@ CASES = {
     "OxfordIIITPet": (pets, [{}, {"split": "test", "target_types": "binary-category"},
                              {"target_types": ["category", "segmentation"]},
                              {"target_types": []}]),
+    "EuroSAT": (eurosat, [{}]),
+    "DTD": (dtd, [{}, {"split": "val"}, {"split": "test", "partition": 3}]),
+    "Imagenette": (imagenette, [{"size": "160px"}, {"split": "val"}]),
+    "GTSRB": (signs, [{}, {"split": "test"}]),
+    "SEMEION": (semeion, [{"download": False}]),
+    "MovingMNIST": (moving, [{}, {"split": "train", "split_ratio": 4}, {"split": "test"}]),
+    "VOCSegmentation": (voc, [{}]),
+    "VOCDetection": (voc, [{}]),
 }
 NEED_SCIPY = {"SVHN", "Caltech101", "Flowers102"}
 
@@ -228,6 +296,8 @@ def accept(cls, root, put=setattr):
             put(cls, name, listed)
     if "meta" in vars(cls):
         put(cls, "meta", {**cls.meta, "md5": md5(root / cls.base_folder / cls.meta["filename"])})
+    if cls.__name__ == "SEMEION":
+        put(cls, "md5_checksum", md5(root / "semeion.data"))
     if cls.__name__ == "SVHN":
         put(cls, "split_list", {key: [url, file, md5(root / file)]
                                 for key, (url, file, _) in cls.split_list.items()})
@@ -245,7 +315,10 @@ def plain(value):
         return [value.mode, list(value.size), zlib.crc32(value.tobytes())]
     if isinstance(value, np.ndarray):
         return [list(value.shape), value.tolist()]
-    return value.tolist() if hasattr(value, "tolist") else value
+    if hasattr(value, "tolist"):  # a tensor: it may be a film
+        return value.tolist() if value.ndim < 2 else [list(value.shape), zlib.crc32(
+            np.ascontiguousarray(value).tobytes())]
+    return value
 
 
 def told(dataset, root):
@@ -253,13 +326,13 @@ def told(dataset, root):
     seen = {"repr": repr(dataset).replace(str(root), "ROOT"), "length": len(dataset),
             "samples": [plain(dataset[index]) for index in range(min(3, len(dataset)))]}
     for name in ("classes", "class_to_idx", "targets", "labels", "categories", "y", "index",
-                 "annotation_categories", "bin_classes", "data"):
+                 "annotation_categories", "bin_classes", "wnids", "data"):
         if hasattr(dataset, name):
             value = getattr(dataset, name)
             if name == "data" or (hasattr(value, "shape") and len(value) > 20):
                 array = np.ascontiguousarray(value)
                 value = [list(array.shape), array.dtype.name, zlib.crc32(array.tobytes())]
-            seen[name] = plain(value)
+            seen[name] = json.loads(json.dumps(plain(value)).replace(str(root), "ROOT"))
     return seen
 
 

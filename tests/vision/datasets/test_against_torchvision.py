@@ -1,10 +1,12 @@
 """Each dataset gives torchvision's samples, attributes and text for the same files."""
 
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from dataset_files import CASES, NEED_SCIPY, accept, nothing, told
+from dataset_files import CASES, NEED_SCIPY, accept, nothing, told, write_image
 
 import yesca as torch
 from yesca.vision import datasets
@@ -67,7 +69,53 @@ def test_without_files_the_error_says_what_to_do(name, tmp_path):
     ("Flowers102", {"split": "dev"}, "Valid values are {'train', 'val', 'test'}"),
     ("Food101", {"split": "val"}, "Valid values are {'train', 'test'}"),
     ("OxfordIIITPet", {"target_types": ["x"]}, "argument target_types"),
+    ("DTD", {"partition": 11}, "integer with `1 <= partition <= 10`, but got 11 instead"),
+    ("DTD", {"partition": "1"}, "but got 1 instead"),
+    ("Imagenette", {"size": "10px"}, "Valid values are {'full', '320px', '160px'}"),
+    ("MovingMNIST", {"split_ratio": 20}, "should be `1 <= split_ratio <= 19`, but got 20"),
+    ("VOCDetection", {"year": "2006"}, "Unknown value '2006' for argument year"),
+    ("VOCSegmentation", {"image_set": "test"}, "Valid values are {'train', 'trainval', 'val'}"),
 ])
 def test_unknown_words_are_refused(name, call, text, tmp_path):
     with pytest.raises(ValueError, match=text):
         getattr(datasets, name)(tmp_path, **call)
+
+
+class Coco:
+    """What `CocoDetection` asks of pycocotools."""
+
+    def __init__(self, path):
+        content = json.loads(Path(path).read_text())
+        self.imgs = {image["id"]: image for image in content["images"]}
+        self.annotations = content["annotations"]
+
+    def loadImgs(self, id):
+        return [self.imgs[id]]
+
+    def getAnnIds(self, id):
+        return [at for at, each in enumerate(self.annotations) if each["image_id"] == id]
+
+    def loadAnns(self, ids):
+        return [self.annotations[at] for at in ids]
+
+
+def test_coco_asks_its_package(tmp_path, monkeypatch):
+    pytest.importorskip("PIL", reason="images need Pillow")
+    monkeypatch.setitem(sys.modules, "pycocotools", None)
+    with pytest.raises(ImportError, match="pip install pycocotools"):
+        datasets.CocoDetection(tmp_path, "a.json")
+    package = SimpleNamespace(coco=SimpleNamespace(COCO=Coco))
+    monkeypatch.setitem(sys.modules, "pycocotools", package)
+    monkeypatch.setitem(sys.modules, "pycocotools.coco", package.coco)
+    for seed in (1, 2):
+        write_image(tmp_path / f"{seed}.png", 4, 5, 3, seed=seed)
+    (tmp_path / "a.json").write_text(json.dumps({
+        "images": [{"id": 9, "file_name": "2.png"}, {"id": 4, "file_name": "1.png"}],
+        "annotations": [{"image_id": 9, "caption": "two"}, {"image_id": 9, "caption": "three"}]}))
+    data = datasets.CocoDetection(tmp_path, tmp_path / "a.json", target_transform=len)
+    assert data.ids == [4, 9] and [target for _, target in (data[0], data[1])] == [0, 2]
+    assert data[1][0].mode == "RGB" and data[1][0].size == (5, 4)
+    captions = datasets.CocoCaptions(tmp_path, tmp_path / "a.json")
+    assert captions[1][1] == ["two", "three"]
+    with pytest.raises(ValueError, match="Index must be of type integer, got <class 'str'>"):
+        data["4"]

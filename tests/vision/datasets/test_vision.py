@@ -71,6 +71,17 @@ def test_all_names_are_there_and_nothing_is_loaded_before_it_is_used():
     assert done.stdout == "[]\n"
 
 
+def test_what_is_not_there_yet_says_so():
+    with pytest.raises(AttributeError, match="has no attribute 'ImageNet' .torchvision has it; "
+                       "yesca does not have it yet: ImageFolder"):
+        datasets.ImageNet
+    with pytest.raises(ImportError, match="cannot import name 'CelebA'.*does not have it yet"):
+        from yesca.vision.datasets import CelebA  # noqa: F401
+    with pytest.raises(AttributeError) as raised:
+        datasets.MNITS
+    assert "yet" not in str(raised.value)
+
+
 WITHOUT = """
 import sys
 sys.modules["PIL"] = None  # as if it were not installed
