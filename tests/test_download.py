@@ -48,6 +48,8 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
             return
         self.send_response(206 if start else 200)
+        if start and name == "other_part":
+            start += 7
         if start:
             self.send_header("Content-Range", f"bytes {start}-{len(CONTENT) - 1}/{len(CONTENT)}")
         if name != "no_length":
@@ -55,7 +57,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("ETag", '"first"')
         self.end_headers()
         part = CONTENT[start:]
-        if name in ("breaks", "no_ranges") and len(server.asked) < 3:
+        if name in ("breaks", "no_ranges", "other_part") and len(server.asked) < 3:
             part = part[:200_000]  # of the length that was promised
         if name == "dead":
             part = part[:100_000] if len(server.asked) == 1 else b""
@@ -123,6 +125,12 @@ def test_a_broken_connection_is_taken_up_where_it_stopped(server, tmp_path):
 def test_a_server_without_ranges_starts_over(server, tmp_path):
     path = fetch(f"{server.url}/no_ranges", tmp_path / "a.bin", checksum=MD5, progress=False)
     assert path.read_bytes() == CONTENT and len(server.asked) == 3
+
+
+def test_a_server_that_sends_another_part_is_asked_for_the_whole(server, tmp_path):
+    path = fetch(f"{server.url}/other_part", tmp_path / "a.bin", progress=False)
+    assert path.read_bytes() == CONTENT
+    assert [asked.get("Range") for asked in server.asked] == [None, "bytes=200000-", None]
 
 
 def test_a_later_call_goes_on(server, tmp_path):

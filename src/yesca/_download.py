@@ -256,6 +256,9 @@ class _Transfer:
         span = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", headers.get("Content-Range") or "")
         if response.status == 206 and span and int(span[1]) == self.have:
             return int(span[2]) if span[2] != "*" else None
+        if response.status == 206:  # another part than the one that was asked for
+            self.restart()
+            raise _Broken("the server sent another part of the file than the one it was asked for")
         if self.have:  # the whole file once more
             self.restart()
         tag = headers.get("ETag") or ""
