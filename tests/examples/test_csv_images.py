@@ -24,6 +24,7 @@ def test_shapes_are_learnt(run_program):
     assert all(len(row[3]) == round(24 * float(row[2])) for row in rows)
 
 
+@pytest.mark.slow
 def test_workers_change_nothing(run_program):
     arguments = ("--pictures", 60, "--epochs", 2)
     alone, helped = (table(run_program(EXAMPLES / "csv_images.py", *arguments, "--workers", n))
