@@ -1,4 +1,4 @@
-"""conv1d, conv2d, conv3d, their transposes, and the derivatives; see `windows` for how."""
+"""conv1d, conv2d, conv3d, their transposes, and the derivatives; see `windows` and `unfolding`."""
 
 # Names: conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
 
@@ -11,7 +11,7 @@ from ..core.dtypes import SCALAR_NAMES, bfloat16, bool_, float32
 from ..core.layouts import channels_last_3d, contiguous_format
 from ..core.memory_formats import strides_in, suggested
 from ..core.spec import spec
-from . import windows
+from . import unfolding, windows
 from .argument_types import is_whole
 from .kinds import composite, rows
 from .normalisation import absent
@@ -146,10 +146,12 @@ def _convolution(p: Any, input: Any, weight: Any, bias: Any, stride: Any, paddin
         return
     if input.spec.numel == 0 or weight.spec.numel == 0:
         windows.fill(p, made, bias)
-    elif transposed:
-        windows.input_gradient(p, w, windows.lay_output(p, w, input), weight, made, bias)
+        return
+    way: Any = unfolding if unfolding.pays(w) else windows
+    if transposed:
+        way.input_gradient(p, w, way.lay_output(p, w, input), weight, made, bias)
     else:
-        windows.forward(p, w, windows.lay_input(p, w, input), weight, made, bias)
+        way.forward(p, w, way.lay_input(p, w, input), weight, made, bias)
 
 
 def _convolution_backward(p: Any, grad_output: Any, input: Any, weight: Any, bias_dtype: Any,
@@ -178,19 +180,20 @@ def _convolution_backward(p: Any, grad_output: Any, input: Any, weight: Any, bia
 def _gradients(p: Any, w: Windows, grad_output: Any, input: Any, weight: Any, transposed: bool,
                to_input: Any, to_weight: Any) -> None:
     """The products; what two of them read is laid out once."""
+    way: Any = unfolding if unfolding.pays(w) else windows
     reads = to_weight is not None  # ... the ends of rows as well
     if transposed:
-        laid = windows.lay_input(p, w, grad_output, reads)
+        laid = way.lay_input(p, w, grad_output, reads)
         if to_input is not None:
-            windows.forward(p, w, laid, weight, to_input, None)
+            way.forward(p, w, laid, weight, to_input, None)
         if reads:
-            windows.weight_gradient(p, w, laid, windows.lay_output(p, w, input, reads), to_weight)
+            way.weight_gradient(p, w, laid, way.lay_output(p, w, input, reads), to_weight)
         return
-    laid = windows.lay_output(p, w, grad_output, reads)
+    laid = way.lay_output(p, w, grad_output, reads)
     if to_input is not None:
-        windows.input_gradient(p, w, laid, weight, to_input)
+        way.input_gradient(p, w, laid, weight, to_input)
     if reads:
-        windows.weight_gradient(p, w, windows.lay_input(p, w, input, reads), laid, to_weight)
+        way.weight_gradient(p, w, way.lay_input(p, w, input, reads), laid, to_weight)
 
 
 def _second(ops: Any, grads: Any, grad_output: Any, input: Any, weight: Any, stride: Any,
