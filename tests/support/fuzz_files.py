@@ -300,7 +300,8 @@ def _read_all(value: Any, left: list[int]) -> None:
     if left[0] < 0:
         return
     if isinstance(value, torch.Tensor):
-        if value.device.type == "cpu" and value.numel() < 10_000:
+        # Sizes without elements may be large all the same, and lists of them.
+        if value.device.type == "cpu" and max((*value.shape, 0)) < 10_000 > value.numel():
             value.clone()
             value.tolist()
     elif isinstance(value, dict):
