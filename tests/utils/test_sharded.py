@@ -76,3 +76,27 @@ def test_broken_indices(tmp_path, index, kind, message):
         load_sharded(tmp_path / "empty")
     with pytest.raises(ValueError, match="needs a byte"):
         save_sharded({}, tmp_path, max_shard_size=0)
+
+
+@pytest.mark.parametrize("safe", [True, False])
+def test_a_smaller_state_is_not_hidden_by_an_earlier_index(tmp_path, safe):
+    save_sharded({"a": torch.zeros(3), "b": torch.zeros(3)}, tmp_path, max_shard_size=12, safe=safe)
+    save_sharded({"a": torch.ones(3)}, tmp_path, safe=safe)
+    found = load_sharded(tmp_path)
+    assert list(found) == ["a"]
+    assert found["a"].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("limit", [12, 100])
+def test_files_that_would_be_hidden_are_not_written(tmp_path, limit):
+    save_sharded({"a": torch.zeros(3), "b": torch.zeros(3)}, tmp_path, max_shard_size=limit)
+    with pytest.raises(FileExistsError, match="is read before files of torch.save"):
+        save_sharded({"a": torch.ones(3)}, tmp_path, safe=False)
+    assert load_sharded(tmp_path)["a"].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["__metadata__", 3])
+def test_names_that_safetensors_lacks(tmp_path, name):
+    with pytest.raises(ValueError, match="cannot hold a tensor of the name"):
+        save_sharded({"a": torch.zeros(2), name: torch.zeros(2)}, tmp_path)
+    assert not list(tmp_path.iterdir())

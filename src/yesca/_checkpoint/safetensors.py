@@ -118,8 +118,8 @@ def save_safetensors(tensors: Mapping[str, Any], path: str | os.PathLike[str],
                      metadata: Mapping[str, str] | None = None) -> None:
     """Write tensors by name; those that share memory are written each.
 
-    A file of that name is replaced when the new one is whole. Raises ValueError for a dtype that
-    the format lacks and for what is no text by a text.
+    A file of that name is replaced when the new one is whole. Raises ValueError for a dtype or
+    name that the format lacks and for metadata that is no text by a text.
     """
     header: dict[str, Any] = {}
     if metadata:
@@ -127,6 +127,10 @@ def save_safetensors(tensors: Mapping[str, Any], path: str | os.PathLike[str],
             raise ValueError("the metadata of a safetensors file is texts by texts, not "
                              f"{metadata!r}")
         header["__metadata__"] = dict(metadata)
+    for name in tensors:
+        if not isinstance(name, str) or name == "__metadata__":
+            raise ValueError(f"a safetensors file cannot hold a tensor of the name {name!r}"
+                             + (", which is its metadata's" if isinstance(name, str) else ""))
     plain = {name: tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
              for name, tensor in tensors.items()}
     # The widest elements first, so that all of them lie at multiples of their size.

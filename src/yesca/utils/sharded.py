@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
+from .._checkpoint.output import replaced
 from .._checkpoint.safetensors import save_safetensors
 from ..base import settings
 from ..nn.modules.module import Module
@@ -31,13 +33,15 @@ def save_sharded(state_dict: Mapping[str, Any], folder: str | os.PathLike[str], 
 
     Args:
         state_dict: tensors by name; tensors that share memory are written each.
-        folder: where; it is made. Files of earlier calls that have other names stay.
+        folder: where; it is made. Files of earlier calls that have other names stay, but an index
+            that names them does not.
         max_shard_size: bytes of a file, as a number or a text (500MB); a larger tensor has a file
             of its own.
         safe: safetensors files; False writes those of `torch.save`.
         metadata: texts by name for the files' headers (safe only).
 
-    Returns the names of the files, the index last.
+    Returns the names of the files, the index last. Raises FileExistsError with safe=False where
+    the folder has safetensors files, which `load_sharded` would read instead.
 
     >>> import tempfile
     >>> import yesca as torch
@@ -52,6 +56,7 @@ def save_sharded(state_dict: Mapping[str, Any], folder: str | os.PathLike[str], 
     if limit < 1:
         raise ValueError(f"max_shard_size is {max_shard_size!r}: a file needs a byte at least")
     os.makedirs(folder, exist_ok=True)
+    _check_unhidden(folder, () if safe else FILES[:2])
     shards: list[dict[str, Any]] = [{}]
     filled = 0
     for name, tensor in state_dict.items():
@@ -72,12 +77,29 @@ def save_sharded(state_dict: Mapping[str, Any], folder: str | os.PathLike[str], 
         else:
             save(shard, path)
         places.update(dict.fromkeys(shard, files[-1]))
+    index = f"{stem}.{end}.index.json"
     if len(shards) > 1:
         total = sum(t.numel() * t.element_size() for t in state_dict.values())
-        files.append(f"{stem}.{end}.index.json")
-        with open(os.path.join(folder, files[-1]), "w", encoding="utf-8") as file:
-            json.dump({"metadata": {"total_size": total}, "weight_map": places}, file, indent=2)
+        files.append(index)
+        _write_index(os.path.join(folder, index), total, places)
+        return files
+    with suppress(FileNotFoundError):  # an earlier one would hide the file
+        os.unlink(os.path.join(folder, index))
     return files
+
+
+def _check_unhidden(folder: str | os.PathLike[str], earlier: tuple[str, ...]) -> None:
+    """Refuse a folder with files that are read before those that shall be written."""
+    for name in earlier:
+        if os.path.exists(os.path.join(folder, name)):
+            raise FileExistsError(f"{folder} has {name}, which is read before files of "
+                                  "torch.save: remove it, or take another folder")
+
+
+def _write_index(path: str, total: int, places: dict[str, str]) -> None:
+    text = json.dumps({"metadata": {"total_size": total}, "weight_map": places}, indent=2)
+    with replaced(path) as file:
+        file.write(text.encode())
 
 
 def load_sharded(path: str | os.PathLike[str], map_location: Any = None, *,
