@@ -52,8 +52,3 @@ def describe(stage: Stage) -> str:
 def describe_kernel(kernel: Kernel) -> str:
     """All stages of a kernel, with the barriers between them."""
     return f"kernel {kernel.name}\n" + "\n  -- barrier --\n".join(map(describe, kernel.stages))
-
-
-def operations(stage: Stage) -> int:
-    """How many operations one point (or inner point) costs, loads and stores not counted."""
-    return sum(n.op not in ("load", "const", "argument", "coord") for n in walk(*stage.roots()))

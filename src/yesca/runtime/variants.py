@@ -9,12 +9,12 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from ..loops.ir import Expr, Stage, walk
-from ..loops.printer import operations
+from ..loops.ir import FUNCTIONS, Expr, Stage, walk
 from ..targets.llvm import GENERAL, TILE, Variant
 
 TILED_FROM = 16384  # elements from which a transposing stage goes in squares
-LEAST_GRAIN, MOST_GRAIN = 2048, 32768  # elements of a chunk, by the work on each
+LEAST_GRAIN, MOST_GRAIN = 2048, 32768  # elements of a chunk, by the work on each:
+FUNCTION_WORK, WORK = 6, 8  # that of exp and its like; how much of it halves a chunk
 SPECIALISE_FROM = 32768  # elements from which a layout gets its own kernel, at its second use;
 AT_ONCE_FROM = 1 << 17  # from here at the first, as a plan keeps the kernel that it began with
 _layout_uses: Counter[tuple[Stage, str]] = Counter()
@@ -54,9 +54,17 @@ def crossing(stage: Stage, sizes: Sequence[int], steps: Sequence[Sequence[int]])
 
 
 def grain(stage: Stage) -> int:
-    """How many elements are worth a thread's while."""
-    work = operations(stage)
-    return max(LEAST_GRAIN, MOST_GRAIN // (1 + work // 8))
+    """How many elements are worth a thread's while.
+
+    Each operation counts, and each buffer, as its elements have to be moved.
+    """
+    work = len(stage.buffers)
+    for node in walk(*stage.roots()):
+        if node.op in FUNCTIONS:
+            work += FUNCTION_WORK
+        elif node.op not in ("load", "const", "argument", "coord"):
+            work += 1
+    return max(LEAST_GRAIN, MOST_GRAIN // (1 + work // WORK))
 
 
 def row_variant(stage: Stage, in_rows: Sequence[bool], inner: Sequence[int], sizes: Sequence[int],
