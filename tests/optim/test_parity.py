@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("problem", cases.PROBLEMS)
 @pytest.mark.parametrize("text", cases.OPTIMIZERS)
 def test_an_optimizer_goes_pytorchs_way(text, problem, dtype):
-    """To 1e-9 and 1e-4, or twice as far as PyTorch goes when it begins one rounding away."""
+    """To 1e-9 and 1e-4, or twice as far as PyTorch goes when it begins a few roundings away."""
     row = TABLE["optimizers"][f"{text}; {problem}; {dtype}"]
     near = {"float64": 1e-9, "float32": 1e-4}[dtype]
     found = cases.trained(torch, text, problem, dtype)
