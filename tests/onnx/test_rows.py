@@ -6,6 +6,7 @@ import yesca as torch
 import yesca.nn.functional as F
 from yesca import nn
 from yesca.onnx._tracing import flat
+from yesca.onnx.rows import table
 
 pytest.importorskip("onnx", reason="the package onnx is not installed")
 pytest.importorskip("onnxruntime", reason="the package onnxruntime is not installed")
@@ -50,6 +51,13 @@ LAYERS = [
     nn.Upsample(size=(7, 7), mode="bilinear", align_corners=True), nn.PixelShuffle(2),
     nn.ZeroPad2d(1), nn.ReflectionPad2d(1), nn.ReplicationPad2d(1), nn.RMSNorm(6),
     nn.LayerNorm((4, 6, 6)), nn.LayerNorm(6, bias=False), nn.Dropout2d(), nn.ChannelShuffle(2),
+    nn.RReLU(),
+]
+IN_PLACE = [
+    nn.ReLU(True), nn.LeakyReLU(0.2, True), nn.ELU(0.7, True), nn.SELU(True), nn.CELU(0.7, True),
+    nn.SiLU(True), nn.Mish(True), nn.Hardswish(True), nn.Hardsigmoid(True), nn.ReLU6(True),
+    nn.Hardtanh(-0.5, 0.4, inplace=True), nn.Threshold(0.1, 20, True), nn.RReLU(inplace=True),
+    nn.Dropout(0.5, True),
 ]
 
 
@@ -77,6 +85,19 @@ def test_layers(layer):
     for opset in (20, 11):
         if opset == 20 or type(layer) not in (nn.Hardswish, nn.CELU):  # ONNX had none in 11
             check(layer.eval(), (x,), opset_version=opset)
+
+
+@pytest.mark.parametrize("layer", IN_PLACE, ids=str)
+def test_layers_in_place(layer):
+    torch.manual_seed(1)
+    check(nn.Sequential(nn.Linear(4, 4), layer).eval(), (torch.randn(2, 4) * 3,))
+
+
+def test_an_operator_without_a_row_is_named_by_the_line_of_the_program(monkeypatch):
+    monkeypatch.delitem(table(), "_silu")
+    with pytest.raises(torch.onnx.errors.UnsupportedOperatorError, match="test_rows.py"):
+        torch.onnx.export(nn.SiLU(True), (torch.ones(2),))
+
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2])

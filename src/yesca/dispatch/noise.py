@@ -117,7 +117,8 @@ FUNCTIONS["native_dropout"] = native_dropout
 
 def _leaky(input: Any, lower: Any, upper: Any, training: bool, inplace: bool,
            generator: Any) -> Any:
-    source = fills.generator_of("rrelu", generator)
+    draws_some = training or generator is not None  # a given one is looked at in any case
+    source = fills.generator_of("rrelu", generator) if draws_some else None
     _check_bounds(lower, upper)
     if not inplace:
         input = input.contiguous()

@@ -54,10 +54,12 @@ def _or_inplace(name: str, parameters: str = "", defaults: str = "", doc: str = 
         return
     plain = ", ".join(n for n in names if n != "inplace")
     call = f"self{', ' + plain if plain else ''}"
-    body = eval(f"{source}: ops._{name}_({call}) if inplace else ops._{name}({call})")  # noqa: S307
+    file = f"<schema {name}>"  # the package's own: errors and warnings name the program's lines
+    source += f": ops._{name}_({call}) if inplace else ops._{name}({call})"
+    body = eval(compile(source, file, "eval"))  # noqa: S307
     composite(f"{text}) -> Tensor", body, method=False, doc=doc)
     rest = [p for p in parameters.split(", ") if "inplace" not in p]
-    write = eval(f"lambda ops, {call}: ops._{name}_({call})")  # noqa: S307
+    write = eval(compile(f"lambda ops, {call}: ops._{name}_({call})", file, "eval"))  # noqa: S307
     composite(f"{name}_({', '.join(['Tensor self', *rest])}) -> Tensor", write, method=False,
               doc=f"{name} in place.")
 

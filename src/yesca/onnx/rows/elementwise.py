@@ -16,7 +16,7 @@ _UNARY = {
     "cos": "Cos", "tan": "Tan", "asin": "Asin", "acos": "Acos", "atan": "Atan", "sinh": "Sinh",
     "cosh": "Cosh", "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh", "erf": "Erf",
     "floor": "Floor", "ceil": "Ceil", "sign": "Sign", "selu": "Selu", "hardswish": "HardSwish",
-    "softsign": "Softsign",
+    "_hardswish": "HardSwish", "softsign": "Softsign",
 }
 _BINARY = {"mul": "Mul", "maximum": "Max", "minimum": "Min"}
 _COMPARED = {"eq": "Equal", "lt": "Less", "le": "LessOrEqual", "gt": "Greater",
@@ -216,8 +216,9 @@ def _clamp(g: Graph, s: Step, x: Value, least: Any = None, most: Any = None) -> 
 
 
 # ---- activations -----------------------------------------------------------------------------
+# Those in place are seen as their parts: records whose names begin with an underscore.
 
-@row("hardtanh", "relu6")
+@row("hardtanh", "relu6", "_hardtanh")
 def _hardtanh(g: Graph, s: Step, x: Value, *bounds: Any) -> str:
     least, most = (0.0, 6.0) if s.name == "relu6" else bounds[:2]
     return g.op("Clip", g.operand(x), g.operand(least, s.dtype), g.operand(most, s.dtype))
@@ -238,31 +239,38 @@ def _gelu(g: Graph, s: Step, x: Value, approximate: str = "none") -> str:
     return g.op("Mul", g.op("Mul", name, half), g.op("Add", bent, one))
 
 
-@row("silu")
+@row("silu", "_silu")
 def _silu(g: Graph, s: Step, x: Value, *rest: Any) -> str:
     name = g.operand(x)
     return g.op("Mul", name, g.op("Sigmoid", name))
 
 
-@row("mish")
+@row("mish", "_mish")
 def _mish(g: Graph, s: Step, x: Value, *rest: Any) -> str:
     name = g.operand(x)
     return g.op("Mul", name, g.op("Tanh", g.op("Softplus", name)))
 
 
-@row("hardsigmoid")
+@row("hardsigmoid", "_hardsigmoid")
 def _hardsigmoid(g: Graph, s: Step, x: Value, *rest: Any) -> str:
     return g.op("HardSigmoid", g.operand(x), alpha=1 / 6, beta=0.5)
 
 
-@row("leaky_relu")
+@row("leaky_relu", "_leaky_relu")
 def _leaky_relu(g: Graph, s: Step, x: Value, slope: float = 0.01, *rest: Any) -> str:
     return g.op("LeakyRelu", g.operand(x), alpha=float(slope))
 
 
-@row("elu", "celu")
+@row("elu", "celu", "_celu_scaled")
 def _elu(g: Graph, s: Step, x: Value, alpha: float = 1.0, *rest: Any) -> str:
     return g.op("Elu" if s.name == "elu" else "Celu", g.operand(x), alpha=float(alpha))
+
+
+@row("_elu_scaled")
+def _elu_scaled(g: Graph, s: Step, x: Value, alpha: float, scale: float, *rest: Any) -> str:
+    if scale == 1:
+        return g.op("Elu", g.operand(x), alpha=float(alpha))
+    return g.op("Selu", g.operand(x), alpha=float(alpha), gamma=float(scale))
 
 
 @row("softplus")
