@@ -56,6 +56,15 @@ _NEAR = {
     r"(gru|lstm|rnn_tanh|rnn_relu)(_cell)?": "the modules of torch.nn are there",
     r"_?sym_.*|Sym.*": "sizes are Python's numbers, and math has functions of these",
 }
+#: What torchvision has and `vision` lacks, and what stands near it.
+_VISION = {
+    "models.detection": "torchvision.ops has the boxes, regions and pyramids of detectors",
+    "models.optical_flow": "torchvision.models.list_models() tells which models are there",
+    "models.quantization": "there are no quantized tensors",
+    "models.video": "torchvision.models.list_models() tells which models are there",
+    "models.feature_extraction.get_graph_node_names":
+        "create_feature_extractor takes the names of model.named_modules()",
+}
 _IMPORT_FROM = opmap["IMPORT_FROM"]
 
 
@@ -83,9 +92,12 @@ def note(module: str, name: str) -> str:
     >>> note("", "fx").partition(";")[0]
     ' (PyTorch has it'
     """
+    dotted = f"{module}.{name}" if module else name
+    near = _VISION.get(dotted.removeprefix("vision."))
+    if near is not None and module.startswith("vision."):
+        return f" (torchvision has it; yesca does not have it yet: {near})"
     if name not in names(module):
         return ""
-    dotted = f"{module}.{name}" if module else name
     near = next((text for pattern, text in _NEAR.items() if re.fullmatch(pattern, dotted)), "")
     return f" (PyTorch has it; yesca does not have it yet{near and ': '}{near})"
 
@@ -130,5 +142,7 @@ def import_text(module: str) -> str:
     "No module named 'torch.utils.tensorbord'"
     """
     root, _, inner = module.partition(".")
-    holder, _, name = inner.rpartition(".") if root == "torch" else (inner, "", "")
+    if root == "torchvision":
+        inner = f"vision.{inner}"
+    holder, _, name = inner.rpartition(".")
     return f"No module named {module!r}{note(holder, name)}"

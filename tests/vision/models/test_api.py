@@ -8,6 +8,7 @@ import pytest
 
 import yesca as torch
 from yesca import nn
+from yesca.base import absent
 from yesca.vision import models
 from yesca.vision.models import _api, _utils
 
@@ -278,3 +279,22 @@ def test_states_of_first_versions_load():
             pytest.raises(RuntimeError, match="size mismatch"):
         former.load_state_dict(state)
     assert former.layers[0].out_channels == 32
+
+
+def test_models_that_are_not_there_yet_say_so():
+    with pytest.raises(AttributeError, match="'detection' .torchvision has it; yesca does not"):
+        models.detection
+    with pytest.raises(ImportError, match="'video' .*has it; yesca does not have it yet: .*list_m"):
+        from yesca.vision.models import video  # noqa: F401
+    with pytest.raises(ImportError, match="get_graph_node_names.*named_modules"):
+        from yesca.vision.models.feature_extraction import get_graph_node_names  # noqa: F401
+    with pytest.raises(AttributeError) as raised:
+        models.resnet19
+    assert "yet" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["detection", "optical_flow", "quantization", "video"])
+def test_importing_models_that_are_not_there_yet_says_so(name):
+    text = absent.import_text(f"torchvision.models.{name}")
+    assert text.startswith(f"No module named 'torchvision.models.{name}' (torchvision has it; ")
+    assert absent.import_text("torchvision.nope") == "No module named 'torchvision.nope'"

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ... import nn
+from ...base import absent
 
 __all__ = ["create_feature_extractor"]
 
@@ -134,3 +135,6 @@ def create_feature_extractor(
         train_return_nodes = eval_return_nodes = return_nodes
     assert train_return_nodes is not None and eval_return_nodes is not None
     return FeatureExtractor(model, _named(train_return_nodes), _named(eval_return_nodes))
+
+
+__getattr__ = absent.names_of(__name__)
