@@ -6,6 +6,7 @@ import yesca as torch
 import yesca.nn.functional as F
 from yesca import nn
 from yesca.onnx._tracing import flat
+from yesca.vision import models
 
 pytest.importorskip("onnx", reason="the package onnx is not installed")
 pytest.importorskip("onnxruntime", reason="the package onnxruntime is not installed")
@@ -154,3 +155,27 @@ def test_a_language_model(own):
     for opset in OPSETS:
         program = exported(model, (ids,), opset_version=opset)
         assert program.model_proto.opset_import[0].version == opset
+
+
+@pytest.mark.parametrize("write", [
+    lambda y, x: y.masked_fill_(x > 0, 3.0),
+    lambda y, x: y.masked_fill_(x[:1] > 0, torch.tensor(3.0)),
+    lambda y, x: y.__setitem__(x > 0, 0),
+    lambda y, x: y.__setitem__(x[:, 0] > 0, 7),
+    lambda y, x: y.__setitem__((slice(None), x[0] > 0), 1),
+])
+def test_elements_that_a_mask_chooses_are_written(write):
+    class Written(nn.Module):
+        def forward(self, x):
+            y = x * 2
+            write(y, x)
+            return y + 1
+
+    exported(Written(), (torch.randn(4, 4),), [(torch.randn(4, 4),)])
+
+
+def test_windows_whose_keys_have_no_bias():
+    blocks = models.swin_transformer
+    exported(blocks.SwinTransformer(
+        [4, 4], 8, [1, 1], [1, 2], [2, 2], num_classes=3, block=blocks.SwinTransformerBlockV2,
+        downsample_layer=blocks.PatchMergingV2).eval(), (torch.randn(1, 3, 16, 16),))

@@ -200,7 +200,7 @@ def _where(g: Graph, s: Step, condition: Value, x: Any = None, y: Any = None) ->
     return g.op("Where", g.operand(condition, bool_), g.operand(x, s.dtype), g.operand(y, s.dtype))
 
 
-@row("masked_fill")
+@row("masked_fill", "fill_where")
 def _masked_fill(g: Graph, s: Step, x: Value, mask: Value, value: Any) -> str:
     return g.op("Where", g.operand(mask, bool_), g.operand(value, s.dtype), g.operand(x))
 

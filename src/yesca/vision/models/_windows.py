@@ -81,9 +81,8 @@ def shifted_window_attention(
         x = ops.roll(x, shifts=(-shift[0], -shift[1]), dims=(1, 2))
     x = _cut(x, window)
     if logit_scale is not None and qkv_bias is not None:
-        length = qkv_bias.numel() // 3
-        qkv_bias = qkv_bias.clone()
-        qkv_bias[length:2 * length].zero_()
+        queries, keys, values = qkv_bias.chunk(3)  # out of place: exporters know no views
+        qkv_bias = ops.cat([queries, ops.zeros_like(keys), values])
     qkv = F.linear(x, qkv_weight, qkv_bias)
     qkv = qkv.reshape(*x.shape[:2], 3, num_heads, channels // num_heads).permute(2, 0, 3, 1, 4)
     attention = _weights(qkv[0], qkv[1], logit_scale) + relative_position_bias
