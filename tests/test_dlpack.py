@@ -1,5 +1,6 @@
 """DLPack both ways: what is shared, what is refused, and who gives the memory back."""
 
+import ctypes
 import gc
 import sys
 import threading
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import yesca as torch
+from yesca.dispatch import dlpack
 
 KINDS = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 " \
     "complex64 complex128"
@@ -171,3 +173,41 @@ def test_arrays_that_may_not_be_written_come_in():
     array = np.arange(3.0)
     array.flags.writeable = False
     assert torch.from_dlpack(array).tolist() == [0, 1, 2]
+
+
+def forged(*, major=1, shape=(2,), ndim=None, kind=(2, 64, 1), data=True, sizes=True):
+    """A capsule of a description that may be wrong."""
+    described = (ctypes.c_int64 * len(shape))(*shape)
+    memory = (ctypes.c_double * 2)(3, 4)
+    inner = dlpack._Tensor(ctypes.addressof(memory) if data else None, 1, 0,
+                           len(shape) if ndim is None else ndim, *kind,
+                           described if sizes else None, None, 0)
+    managed = dlpack._Versioned(major, 0, None, None, 0, inner)
+    KEPT.append((described, memory, managed))
+    return dlpack._new_capsule(ctypes.addressof(managed), dlpack._VERSIONED, None)
+
+
+KEPT = []
+
+
+@pytest.mark.parametrize("wrong, kind, message", [
+    ({"major": 2}, RuntimeError, "unsupported DLPack capsule major version: 2"),
+    ({"shape": (-2, 2)}, RuntimeError, "Trying to create tensor with negative dimension -2: "),
+    ({"ndim": -1}, RuntimeError, "-1 dimensions"),
+    ({"ndim": 1 << 30}, RuntimeError, "1073741824 dimensions"),
+    ({"sizes": False}, RuntimeError, "1 dimensions without their sizes"),
+    ({"data": False}, RuntimeError, "2 elements without memory"),
+    ({"shape": (1 << 62, 4)}, RuntimeError, "overflow"),
+    ({"kind": (2, 64, 2)}, BufferError, "several lanes"),
+    ({"kind": (2, 1, 1)}, BufferError, "type code 2 of 1 bits"),
+    ({"kind": (77, 64, 1)}, BufferError, "type code 77 of 64 bits"),
+])
+def test_descriptions_that_are_wrong(wrong, kind, message):
+    with pytest.raises(kind) as caught:
+        torch.from_dlpack(forged(**wrong))
+    assert message in str(caught.value)
+    assert torch.from_dlpack(forged()).tolist() == [3, 4]
+
+
+def test_nothing_needs_no_memory():
+    assert torch.from_dlpack(forged(shape=(0,), data=False)).shape == (0,)

@@ -2,6 +2,8 @@
 
 import io
 import pickle
+import sys
+import zipfile
 from collections import Counter, OrderedDict
 from pathlib import Path
 
@@ -131,6 +133,26 @@ def test_map_location():
         load("cuda:0")
     with pytest.raises(RuntimeError, match="don't know how to restore data location"):
         load("elsewhere")
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+@pytest.mark.parametrize("moved", [3, torch.zeros(3), "cpu"])
+def test_map_location_gives_storages(legacy, moved):
+    file = io.BytesIO()
+    torch.save(torch.arange(3), file, _use_new_zipfile_serialization=not legacy)
+    file.seek(0)
+    with pytest.raises(TypeError, match="must return a torch.UntypedStorage or None, got"):
+        torch.load(file, map_location=lambda storage, location: moved)
+
+
+@pytest.mark.parametrize("name", ["\u00e9.pt", "\u65e5\u672c"]
+                         + ["a\udcff.pt"] * (sys.platform == "linux"))
+def test_names_of_other_letters(tmp_path, name):
+    """The folder inside such files is `archive`, as in PyTorch's."""
+    torch.save(torch.arange(3), tmp_path / name)
+    assert torch.load(tmp_path / name).tolist() == [0, 1, 2]
+    with zipfile.ZipFile(tmp_path / name) as file:
+        assert file.namelist()[0] == "archive/data.pkl"
 
 
 def test_wrong_files():

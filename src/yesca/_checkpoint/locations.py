@@ -61,7 +61,12 @@ def restorer_of(map_location: Any) -> Callable[[Any, str], Any]:
 
     def restore(storage: Any, location: str) -> Any:
         moved = map_location(storage, location)
-        return default_restore_location(storage, location) if moved is None else moved
+        if moved is None:
+            return default_restore_location(storage, location)
+        if not isinstance(moved, access.UntypedStorage):
+            raise TypeError("the map_location function must return a torch.UntypedStorage or None, "
+                            f"got {type(moved).__name__}")
+        return moved
 
     return restore
 

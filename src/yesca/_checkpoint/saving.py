@@ -101,8 +101,13 @@ def save_legacy(obj: Any, file: Any, pickle_module: Any, protocol: int) -> None:
 
 
 def archive_name(path: str) -> str:
-    """The folder inside the zip: the file's name without its ending, as PyTorch has it."""
+    """The folder inside the zip: the file's name without its ending, as PyTorch has it.
+
+    A path with other letters than ASCII's has no say; it may be no text at all.
+    """
     name = os.path.basename(path)
+    if not path.isascii():
+        return "archive"
     stem, dot, _ = name.rpartition(".")
     return (stem if dot and stem else name) or "archive"
 

@@ -78,6 +78,7 @@ _IN_MEMORY = (1, 3)  # kinds of devices whose memory is the CPU's
 _PREFIXES = {0: "int", 1: "uint", 2: "float", 5: "complex"}
 _PLAIN, _VERSIONED = b"dltensor", b"dltensor_versioned"
 VERSION = (1, 0)  # of the versioned structures that are given
+_MOST_DIMENSIONS = 64  # more than that is what no array has
 _IS_COPIED = 2  # a flag of these: the memory is nobody else's
 #: Names of capsules that can be taken: what they hold, and what they are called afterwards. Names
 #: of capsules have to live as long as these do.
@@ -207,8 +208,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         device: where the tensor shall be: the CPU. A capsule takes neither device nor copy.
         copy: True gives memory of its own; False refuses to; None copies where it has to.
 
-    Raises RuntimeError for a capsule that was taken before, and BufferError for memory that is
-    not the CPU's. Whether the other side lets its memory be written is not looked at.
+    Raises RuntimeError for a capsule that was taken before or contradicts itself, and BufferError
+    for memory that is not the CPU's and for dtypes that no tensor has. Whether the other side lets its memory be written is not looked at.
 
     >>> import numpy
     >>> import yesca as torch
@@ -262,8 +263,14 @@ def _taken(capsule: Any) -> Any:
 def _over(capsule: Any, name: bytes) -> Any:
     structure, used = _TAKEN[name]
     managed = structure.from_address(_pointer_of(capsule, name))
+    if structure is _Versioned and managed.major > VERSION[0]:
+        raise RuntimeError(f"unsupported DLPack capsule major version: {managed.major}. Maximum "
+                           f"supported version: {VERSION[0]}")
     given = managed.tensor
     dtype = _dtype(given.code, given.bits, given.lanes)
+    if not 0 <= given.ndim <= _MOST_DIMENSIONS or given.ndim and not given.shape:
+        raise RuntimeError(f"from_dlpack received a description of {given.ndim} dimensions"
+                           + ("" if given.shape else " without their sizes"))
     shape = tuple(given.shape[k] for k in range(given.ndim))
     strides = tuple(given.strides[k] for k in range(given.ndim)) if given.strides \
         else contiguous_strides(shape)
@@ -271,7 +278,12 @@ def _over(capsule: Any, name: bytes) -> Any:
         raise BufferError(f"cannot import memory of DLPack device {given.device_type}")
     if any(s < 0 for s in strides):
         raise BufferError("cannot import negative strides; copy the array first")
+    if any(n < 0 for n in shape):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: "
+                           f"{list(shape)}")
     made = spec(dtype, shape, strides)
+    if made.numel and not given.data:
+        raise RuntimeError(f"from_dlpack received {made.numel} elements without memory")
     _rename(capsule, used)
     start = (given.data or 0) + given.byte_offset
     storage = UntypedStorage._wrap(start, made.nbytes, None, EXPORTED | FOREIGN)
@@ -283,10 +295,10 @@ def _over(capsule: Any, name: bytes) -> Any:
 
 def _dtype(code: int, bits: int, lanes: int) -> DType:
     if lanes != 1:
-        raise RuntimeError("from_dlpack does not support vectors of several lanes")
+        raise BufferError("from_dlpack does not support vectors of several lanes")
     if code == 4 and bits == 16:
         return bfloat16
     name = "bool" if code == 6 and bits == 8 else f"{_PREFIXES.get(code, 'type')}{bits}"
     if name not in BY_NAME:
-        raise RuntimeError(f"from_dlpack does not support DLPack type code {code} of {bits} bits")
+        raise BufferError(f"from_dlpack does not support DLPack type code {code} of {bits} bits")
     return BY_NAME[name]
