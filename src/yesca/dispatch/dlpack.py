@@ -209,7 +209,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         copy: True gives memory of its own; False refuses to; None copies where it has to.
 
     Raises RuntimeError for a capsule that was taken before or contradicts itself, and BufferError
-    for memory that is not the CPU's and for dtypes that no tensor has. Whether the other side lets its memory be written is not looked at.
+    for memory that is not the CPU's and for dtypes that no tensor has. Whether the other side lets
+    its memory be written is not looked at.
 
     >>> import numpy
     >>> import yesca as torch

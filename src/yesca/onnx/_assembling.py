@@ -17,13 +17,17 @@ def assembled(onnx: Any, trace: Trace, axes: Axes, weights: dict[str, Any], opse
               weight_names: Sequence[str], output_names: Sequence[str] | None, with_values: bool,
               weights_as_inputs: bool) -> Any:
     """The `onnx.ModelProto` of a trace."""
+    if not trace.outputs:
+        raise OnnxExporterError("the model gives no tensors: an ONNX model is what makes some")
     g = Graph(onnx, ROWS, opset)
     wanted = list(output_names or ())[:len(trace.outputs)]
-    wanted += [f"output_{k}" for k in range(len(wanted), len(trace.outputs))]
     renamed = dict(zip(weights, weight_names, strict=False))
-    labels = {name: renamed.get(name, name) for name in weights}
-    for name in (*axes.names, *labels.values(), *wanted):
+    _check_names([*axes.names, *renamed.values(), *wanted])
+    for name in (*axes.names, *renamed.values(), *wanted):
         g.fresh(name)
+    # Who has no name of the caller's gets one that is free.
+    labels = {name: renamed[name] if name in renamed else g.fresh(name) for name in weights}
+    wanted += [g.fresh(f"output_{k}") for k in range(len(wanted), len(trace.outputs))]
     for value, name in zip(trace.inputs, axes.names, strict=True):
         g.names[value.number] = name
     for axis, ((place, dim), *_) in axes.places.items():
@@ -49,6 +53,15 @@ def assembled(onnx: Any, trace: Trace, axes: Axes, weights: dict[str, Any], opse
             graph.input.append(onnx.helper.make_tensor_value_info(name, proto.data_type,
                                                                   list(proto.dims)))
     return _checked(onnx, graph, opset)
+
+
+def _check_names(names: list[str]) -> None:
+    """Refuse what ONNX cannot tell apart."""
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"{name!r} is no name of an input or output")
+        if names.count(name) > 1:
+            raise ValueError(f"two inputs or outputs have the name {name!r}")
 
 
 def _needed(trace: Trace) -> set[int]:
@@ -78,10 +91,11 @@ def _outputs(g: Graph, values: list[Value], wanted: list[str]) -> list[str]:
 
 def _port(onnx: Any, value: Value, name: str, named: dict[int, str]) -> Any:
     """An input or an output of the graph, with its shape."""
-    shape: list[int | str] = []
+    shape: list[int | str | None] = []
     for dim, size in enumerate(value.shape):
         if isinstance(size, Size):
-            size = named.get(dim, named.get(dim - value.rank, str(size)))
+            size = named.get(dim, named.get(
+                dim - value.rank, str(size) if size.divisor else None))
         shape.append(size)
     return onnx.helper.make_tensor_value_info(name, element(value.dtype), shape)
 

@@ -42,7 +42,7 @@ class Axes:
         return found
 
     def probes(self, run: Callable[..., Any], args: Any, kwargs: Any) -> Iterator[dict[str, int]]:
-        """The sizes to run with: enough to tell formulas of them apart."""
+        """The sizes to run with: more than the formulas of one axis have terms (`_sizes`)."""
         if not self.places:
             self.sizes = [{}]
             yield {}
@@ -55,7 +55,7 @@ class Axes:
         base = next((b for b in (base, example) if self._runs(run, args, kwargs, b)), example)
         self.sizes = [base]
         for axis in base:
-            self.sizes += self._others(run, args, kwargs, base, [axis], 2)
+            self.sizes += self._others(run, args, kwargs, base, [axis], 4)
         if len(base) > 1:
             self.sizes += self._others(run, args, kwargs, base, list(base), 1)
         yield from self.sizes
@@ -64,7 +64,8 @@ class Axes:
                 wanted: int) -> list[dict[str, int]]:
         """Sizes that differ in some axes, with which the model runs."""
         found: list[dict[str, int]] = []
-        for step in (1, 2, 3, -1, -2, 4, 6, 8, 16, 32, -4, -8):
+        far = max(5, *[base[axis] for axis in axes])  # there what is rounded is another number
+        for step in dict.fromkeys((1, 2, 3, far, -1, -2, 4, 6, 8, 16, 32, -4, -8)):
             sizes = {a: s + (step + k if a in axes else 0) for k, (a, s) in enumerate(base.items())}
             if min(sizes.values()) > 1 and self._runs(run, args, kwargs, sizes):
                 found.append(sizes)
@@ -85,12 +86,17 @@ class Axes:
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any], sizes: dict[str, int]
                   ) -> tuple[tuple[Any, ...], dict[str, Any], list[Any]]:
         """The arguments with inputs of these sizes, and the inputs."""
-        made = list(self.inputs)
+        made = [_own(tensor) for tensor in self.inputs]
         for axis, places in self.places.items():
             for place, dim in places:
                 made[place] = _resized(made[place], dim, sizes[axis])
         tensors = iter(made)
         return _replaced(args, tensors), _replaced(kwargs, tensors), made
+
+
+def _own(tensor: Any) -> Any:
+    """A copy, which the model may write, and which is no other input."""
+    return tensor.detach().clone().requires_grad_(tensor.requires_grad)
 
 
 def _resized(tensor: Any, dim: int, size: int) -> Any:
@@ -183,8 +189,11 @@ def _read_shapes(axes: Axes, by_name: list[tuple[str, Any]], shapes: Any) -> Non
             raise ValueError(f"dynamic_shapes names {sorted(unknown)}, but the model takes "
                              f"{[name for name, _ in by_name]}")
         shapes = [shapes.get(name) for name, _ in by_name]
+    if len(shapes) != len(by_name):
+        raise ValueError(f"dynamic_shapes has {len(shapes)} items, but the model takes "
+                         f"{[name for name, _ in by_name]}")
     place = 0
-    for (name, value), spec in zip(by_name, shapes, strict=False):
+    for (name, value), spec in zip(by_name, shapes, strict=True):
         place = _read(axes, name, value, spec, place)
 
 
@@ -200,7 +209,13 @@ def _read(axes: Axes, name: str, value: Any, spec: Any, place: int) -> int:
         return place + 1
     several = value.values() if isinstance(value, dict) else value \
         if isinstance(value, (list, tuple)) else ()
+    fits = value.keys() == spec.keys() if isinstance(spec, Mapping) and isinstance(value, dict) \
+        else isinstance(spec, (list, tuple)) and len(spec) == len(several)
+    if several and spec is not None and not fits:
+        raise ValueError(f"dynamic_shapes has {spec!r} for {name!r}, which has {len(several)} "
+                         "parts: each needs its own, of the same structure")
     for k, one in enumerate(several):
-        inner = list(spec.values())[k] if isinstance(spec, Mapping) else spec[k] if spec else None
+        inner = None if spec is None else spec[k] if not isinstance(spec, Mapping) else \
+            spec[list(value)[k]]
         place = _read(axes, f"{name}_{k}", one, inner, place)
     return place

@@ -155,6 +155,8 @@ class Graph:
     def _size(self, size: Size) -> str:
         if size in self._cached:
             return self._cached[size]
+        if not size.divisor:
+            raise self.unable("a size that is no simple formula of the dynamic axes")
         total = ""
         for factor, axes in size.terms:
             term = ""

@@ -147,8 +147,15 @@ def _model(model: Any, args: Any, kwargs: Any, training: TrainingMode, axes: Axe
     onnx = _onnx()
     with select_model_mode_for_export(model, training), no_grad(), _marked():
         weights = _weights(model)
-        runs = [trace(model, *axes.arguments(args, kwargs, sizes), weights, table())
-                for sizes in axes.probes(lambda *given: model(*given[0], **given[1]), args, kwargs)]
+
+        def run(args: Any, kwargs: Any) -> None:
+            with _unwritten(model):
+                model(*args, **kwargs)
+
+        runs = []
+        for sizes in axes.probes(run, args, kwargs):
+            with _unwritten(model):
+                runs.append(trace(model, *axes.arguments(args, kwargs, sizes), weights, table()))
         whole = merged([one for one, _ in runs], axes.sizes)
         return assembled(onnx, whole, axes, weights, opset, weight_names, output_names, **named)
 
@@ -187,6 +194,19 @@ def _weights(model: Any) -> dict[str, Any]:
     if not isinstance(model, Module):
         return {}
     return {**dict(model.named_parameters()), **dict(model.named_buffers())}
+
+
+@contextmanager
+def _unwritten(model: Any) -> Iterator[None]:
+    """Afterwards buffers hold what they held: running statistics, counters, caches."""
+    buffers = list(model.buffers()) if isinstance(model, Module) else []
+    before = [(one, one._version, one.detach().clone()) for one in buffers]
+    try:
+        yield
+    finally:
+        for one, version, content in before:
+            if one._version != version:
+                one.copy_(content)
 
 
 def _verify(program: ONNXProgram, model: Any, args: Any, kwargs: Any, training: Any) -> None:

@@ -2,7 +2,8 @@
 
 Python's numbers do not tell where they come from: `x.shape[0] * 4` is 8. The model is run on
 inputs of other sizes too, and each number that differs between the runs is looked for among simple
-formulas of the sizes: multiples, sums, products.
+formulas of the sizes: multiples, sums, products, halves rounded down. There are more runs than a
+formula has terms, so that none fits by chance.
 """
 
 from __future__ import annotations
@@ -20,15 +21,24 @@ from .errors import OnnxExporterError
 
 @dataclass(frozen=True)
 class Size:
-    """A sum of products of dynamic axes: ((2, ("batch",)), (1, ())) is 2 * batch + 1."""
+    """A sum of products of dynamic axes: ((2, ("batch",)), (1, ())) is 2 * batch + 1.
+
+    It is divided by the divisor, rounded down; 0 stands for a formula that nobody knows.
+    """
 
     terms: tuple[tuple[int, tuple[str, ...]], ...]
     divisor: int = 1
 
     def __str__(self) -> str:
+        if not self.divisor:
+            return "unknown"
         text = " + ".join("*".join([str(c)] * (c != 1 or not axes) + list(axes))
                           for c, axes in self.terms)
         return text if self.divisor == 1 else f"({text}) / {self.divisor}"
+
+
+UNKNOWN = Size((), 0)
+STEEPEST = 64  # how much smaller than an axis a rounded size may be
 
 
 def formulas(axes: list[str]) -> Iterator[list[tuple[str, ...]]]:
@@ -59,8 +69,32 @@ def fit(numbers: list[int], sizes: list[dict[str, int]]) -> int | Size:
                 terms = tuple((int(f * divisor), axes)
                               for f, axes in zip(found, products, strict=True) if f)
                 return Size(terms, divisor)
+    rounded = _rounded(numbers, sizes)
+    if rounded is not None:
+        return rounded
     raise OnnxExporterError(f"a size that was {numbers} where the dynamic axes had {sizes} is no "
                             "simple formula of them")
+
+
+def _rounded(numbers: list[int], sizes: list[dict[str, int]]) -> Size | None:
+    """An axis divided by a number and rounded, if there is one such formula: strides, halves."""
+    found = []
+    for axis in sizes[0]:
+        for divisor in range(2, STEEPEST + 1):
+            lows = [n * divisor - at[axis] for n, at in zip(numbers, sizes, strict=True)]
+            found += [Size(((1, (axis,)), (k, ())) if k else ((1, (axis,)),), divisor)
+                      for k in range(max(lows), min(lows) + divisor)]
+            if len(found) > 1:
+                return None
+    return found[0] if found else None
+
+
+def _shape(number: list[int], sizes: list[dict[str, int]]) -> int | Size:
+    """The formula of a tensor's size; nobody may need it."""
+    try:
+        return fit(number, sizes)
+    except OnnxExporterError:
+        return UNKNOWN
 
 
 def _solved(rows: list[list[int]], numbers: list[int]) -> list[Fraction] | None:
@@ -101,8 +135,8 @@ def merged(traces: list[Trace], sizes: list[dict[str, int]]) -> Trace:
         if len({v.rank for v in several}) > 1:
             raise OnnxExporterError("a tensor has another number of dimensions for other sizes"
                                     + (f" at {one.step.line}" if one.step else ""))
-        shape = tuple(fit(list(column), sizes) for column in zip(*[v.shape for v in several],
-                                                                 strict=True))
+        shape = tuple(_shape(list(column), sizes) for column in zip(*[v.shape for v in several],
+                                                                    strict=True))
         made[one.number] = replace(one, shape=shape, data=_same(several))
     whole = Trace(values=list(made.values()))
     for several_steps in zip(*[t.steps for t in traces], strict=True):
@@ -128,10 +162,14 @@ def _same(values: tuple[Value, ...]) -> Any:
 
 def _arguments(several: list[Any], sizes: list[dict[str, int]], made: dict[int, Value]) -> Any:
     one = several[0]
+    if any(type(other) is not type(one) for other in several):
+        raise _differs(several, sizes)
     if isinstance(one, Value):
         return made[one.number]
     if type(one) is int:
         return fit(several, sizes)
+    if isinstance(one, (tuple, dict)) and len({len(each) for each in several}) > 1:
+        raise _differs(several, sizes)
     if isinstance(one, tuple):
         return tuple([_arguments(list(each), sizes, made) for each in zip(*several, strict=True)])
     if isinstance(one, dict):
@@ -139,4 +177,13 @@ def _arguments(several: list[Any], sizes: list[dict[str, int]], made: dict[int, 
     if isinstance(one, slice):
         return slice(*[_arguments([getattr(each, part) for each in several], sizes, made)
                        for part in ("start", "stop", "step")])
+    if any(other is not one and other != one and not other != other for other in several):
+        raise _differs(several, sizes)
     return one
+
+
+def _differs(several: list[Any], sizes: list[dict[str, int]]) -> OnnxExporterError:
+    return OnnxExporterError(
+        f"an argument that was {several} where the dynamic axes had {sizes} is no formula of "
+        "them: what Python computes of sizes is whole numbers, by +, - and *. Compute it of "
+        "tensors, or of sizes that are not dynamic")

@@ -7,7 +7,7 @@ that have a row in the table are steps; composites that have none are seen as th
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +24,7 @@ from .errors import OnnxExporterError
 #: Methods by which a program reads values, and what PyTorch's tracer calls what they give.
 READERS = {"__bool__": "boolean", "__int__": "integer", "__float__": "float",
            "__index__": "index", "item": "number", "tolist": "list", "numpy": "NumPy array",
-           "__array__": "NumPy array"}
+           "__array__": "NumPy array", "__dlpack__": "capsule", "__deepcopy__": "copy"}
 COMPARED = frozenset("eq ne lt le gt ge".split())
 
 
@@ -83,7 +83,9 @@ class Tracer(Level):
     def __init__(self, rows: Any) -> None:
         self.rows = rows
         self.trace = Trace()
-        self._known: dict[int, tuple[Value, int, Any]] = {}
+        self._known: dict[int, tuple[Value, tuple[int, int], Any]] = {}
+        self._over: dict[int, list[Any]] = {}  # tensors by the storage whose memory they show
+        self._writes: dict[int, int] = {}  # how often that was written
 
     def enter(self, tensor: Any, depends: bool, label: str = "") -> Value:
         """A tensor that no step has made."""
@@ -94,24 +96,43 @@ class Tracer(Level):
     def _new(self, tensor: Any, depends: bool) -> Value:
         value = Value(len(self.trace.values), tuple(tensor.shape), tensor.dtype, depends)
         self.trace.values.append(value)
-        self._known[id(tensor)] = (value, tensor._version, tensor)
+        self._know(tensor, value)
         return value
+
+    def _know(self, tensor: Any, value: Value) -> None:
+        if id(tensor) not in self._known:
+            self._over.setdefault(id(tensor._storage), []).append(tensor)
+        self._known[id(tensor)] = (value, self._state(tensor), tensor)
+
+    def _state(self, tensor: Any) -> tuple[int, int]:
+        """What changes when a tensor is written, also by one that has a counter of its own."""
+        return tensor._version, self._writes.get(id(tensor._storage), 0)
 
     def value_of(self, tensor: Any) -> Value:
         """The value of a tensor that is read now."""
         known = self._known.get(id(tensor))
-        if known is None:
-            value = self.enter(tensor, False)
+        if known is not None and known[1] == self._state(tensor):
+            value = known[0]
         else:
-            value, version, _ = known
-            if version != tensor._version:
-                raise OnnxExporterError(
-                    "a tensor was written through another one that shares its memory (a view, a "
-                    f"slice) before {line()}: ONNX has no views. Compute the written tensor by "
-                    "torch.where, torch.cat or an operator out of place")
+            value = self._shown(tensor, known is not None)
         if not value.depends and value.data is None:
             value.data = tensor.detach().clone()
         return value
+
+    def _shown(self, tensor: Any, written: bool) -> Value:
+        """The value of a tensor that no step has made: it may show what another one does."""
+        others = [self._known[id(other)] for other in self._over.get(id(tensor._storage), ())]
+        for value, state, other in others:
+            if state == self._state(other) and _extent(other) == _extent(tensor):
+                self._know(tensor, value)
+                return value
+        if written or any(value.depends for value, *_ in others):
+            raise OnnxExporterError(
+                "a tensor was written through another one that shares its memory (a view, a "
+                f"slice), or shows such memory in another form, before {line()}: ONNX has no "
+                "views. Compute the written tensor by torch.where, torch.cat or an operator out "
+                "of place")
+        return self.enter(tensor, False)
 
     def depends(self, tensor: Any) -> bool:
         """Whether a tensor is one of the model's that depends on its inputs."""
@@ -128,7 +149,7 @@ class Tracer(Level):
         noted = self._noted(values)
         common = ops.result_type(*values[:2]) if record.name in COMPARED else None
         result = super().call(record, values, target)
-        self._add(record.name, noted, result, common)
+        self._add(record.name, noted, result, common, {id(one) for one in flat(target)})
         return result
 
     def whole(self, name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
@@ -152,10 +173,14 @@ class Tracer(Level):
             return {name: self._noted(one) for name, one in value.items()}
         return value
 
-    def _add(self, name: str, values: tuple[Any, ...], result: Any, common: Any = None) -> None:
+    def _add(self, name: str, values: tuple[Any, ...], result: Any, common: Any = None,
+             targets: Collection[int] = ()) -> None:
         depends = any(v.depends for v in values_in(values))
         step = Step(name, values, [], line(), common)
         for place, tensor in enumerate(flat(result)):
+            if id(tensor) in targets or id(tensor) in self._known:
+                memory = id(tensor._storage)
+                self._writes[memory] = self._writes.get(memory, 0) + 1
             made = self._new(tensor, depends)
             made.step, made.place = step, place
             step.results.append(made)
@@ -168,6 +193,12 @@ class Tracer(Level):
 
     def fill(self, function: Any, tensor: Any, args: Any, kwargs: Any) -> Any:
         self.drawing()
+
+
+def _extent(tensor: Any) -> tuple[Any, ...]:
+    """What a tensor shows of its memory."""
+    own = tensor._spec
+    return own.dtype, own.shape, own.strides, own.conj, own.neg, tensor._offset
 
 
 def values_in(thing: Any) -> Iterator[Value]:
