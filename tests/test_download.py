@@ -33,6 +33,12 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Location", "/plain")
             self.send_header("Content-Length", "0")
             self.end_headers()
+        elif name == "always_a_part":
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes 0-9/{len(CONTENT)}")
+            self.send_header("Content-Length", "10")
+            self.end_headers()
+            self.wfile.write(CONTENT[:10])
         elif name == "missing" or (name == "tired" and len(server.asked) < 3):
             self.send_error(404 if name == "missing" else 503)
         else:
@@ -131,6 +137,12 @@ def test_a_server_that_sends_another_part_is_asked_for_the_whole(server, tmp_pat
     path = fetch(f"{server.url}/other_part", tmp_path / "a.bin", progress=False)
     assert path.read_bytes() == CONTENT
     assert [asked.get("Range") for asked in server.asked] == [None, "bytes=200000-", None]
+
+
+def test_a_server_that_always_sends_the_same_part_is_given_up(server, tmp_path):
+    with pytest.raises(URLError, match="another part of the file"):
+        fetch(f"{server.url}/always_a_part", tmp_path / "a.bin", progress=False)
+    assert len(server.asked) < 10 and not left(tmp_path)
 
 
 def test_a_later_call_goes_on(server, tmp_path):

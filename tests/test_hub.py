@@ -123,6 +123,21 @@ def test_weights_in_an_archive(home, tmp_path):
     assert state["w"].tolist() == [0.0, 1.0, 2.0]
 
 
+@pytest.mark.parametrize("name, message", [
+    ("../../out.pth", "contains directory traversal"), ("a/../../out.pth", "directory traversal"),
+    ("/out.pth", "has absolute path"), ("C:\\out.pth", "has absolute path"),
+])
+def test_an_archive_that_leads_out_of_its_folder(tmp_path, name, message):
+    file = io.BytesIO()
+    torch.save({"a": torch.ones(1)}, file)
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr(name, file.getvalue())
+    with pytest.raises(ValueError, match=message):
+        torch.hub.load_state_dict_from_url((tmp_path / "a.zip").as_uri(), str(tmp_path / "b"),
+                                           progress=False)
+    assert [path.name for path in (tmp_path / "b").iterdir()] == ["a.zip"]
+
+
 def test_models_of_a_folder(repository):
     made = torch.hub.load(repository, "linear", 2, source="local", scale=3)
     assert made == [6, 6]

@@ -192,7 +192,7 @@ class _Transfer:
         from http.client import HTTPException
         from urllib.error import HTTPError, URLError
 
-        fruitless, reason = 0, None  # type: tuple[int, Any]
+        fruitless, most, reason = 0, self.have, None  # type: tuple[int, int, Any]
         with self.bar:
             while True:
                 before = self.have
@@ -216,7 +216,9 @@ class _Transfer:
                         raise self._failure(reason) from None  # asking again would not help
                 except (_Broken, ConnectionError, TimeoutError, HTTPException) as error:
                     reason = error
-                fruitless = 1 if self.have > before else fruitless + 1
+                # What comes again after a restart is nothing new: it could do so for ever.
+                fruitless = 1 if self.have > most else fruitless + 1
+                most = max(most, self.have)
                 if fruitless == ATTEMPTS:
                     raise reason if isinstance(reason, HTTPError) else self._failure(reason)
                 time.sleep(0.1 * fruitless)

@@ -146,5 +146,15 @@ def _loaded(path: str, folder: str, map_location: Any, weights_only: bool) -> An
             if not names & {"data.pkl", "constants.pkl"}:  # not the container of `torch.save`
                 if len(members) != 1:
                     raise RuntimeError("Only one file(not dir) is allowed in the zipfile")
+                _check_inside(members[0].filename)
                 path = archive.extract(members[0], folder)
     return load_file(path, map_location=map_location, weights_only=weights_only)
+
+
+def _check_inside(name: str) -> None:
+    """Refuse a name in an archive that leads out of the folder it is unpacked to."""
+    parts = re.split(r"[/\\]", name)
+    if not parts[0] or ":" in parts[0]:
+        raise ValueError(f"Archive entry has absolute path: {name}")
+    if ".." in parts:
+        raise ValueError(f"Archive entry contains directory traversal: {name}")
