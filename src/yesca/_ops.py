@@ -114,7 +114,7 @@ class OpOverload:
     def _run(self, kernel: Callable[..., Any], values: Sequence[Any]) -> Any:
         named = {a.name: v for a, v in zip(self._schema.arguments, values, strict=True)
                  if a.kwarg_only}
-        return kernel(*values[:len(values) - len(named)], **named)
+        return self._schema.results(kernel(*values[:len(values) - len(named)], **named))
 
     def _kernel(self, tensors: list[Any]) -> Callable[..., Any]:
         kind = "meta" if any(t.is_meta for t in tensors) else "cpu"

@@ -102,7 +102,7 @@ def test_by_name():
     "a::foo(Tensor x, int n=1, float f=2.5, *, bool b=True, str? s=None) -> Tensor",
     "a::foo.out(Tensor(a0!) x, Tensor(a1!)[] y, Tensor(a2!)? z) -> ()",
     "a::foo(Tensor[] x, SymInt[] n, int[2] k=[1, 2], ScalarType? d=None) -> (Tensor, Tensor[])",
-    "a::foo(Device d, Scalar s=1, Layout l, MemoryFormat m) -> int",
+    "a::foo(Device d, Layout l, MemoryFormat m, Generator? g, Scalar s=1) -> int",
     'a::foo(str s="x, y") -> (Tensor)',
 ])
 def test_schemas_are_written_as_they_are_read(text):

@@ -19,11 +19,8 @@ from typing import Any
 
 from ..core.devices import Device
 from ..core.dtypes import DType
-from ..core.layouts import Layout, MemoryFormat
-from ..core.tensor_base import TensorBase
+from ._values import KINDS, NOTHING, constant, converted, parts, result, shown
 
-_NOTHING = object()
-_CONSTANTS = {"None": None, "True": True, "False": False}
 
 
 @dataclass(frozen=True)
@@ -37,11 +34,11 @@ class Argument:
     type: str
     is_write: bool = False
     kwarg_only: bool = False
-    default_value: Any = _NOTHING
+    default_value: Any = NOTHING
 
     def has_default_value(self) -> bool:
         """Whether a call may leave it out."""
-        return self.default_value is not _NOTHING
+        return self.default_value is not NOTHING
 
     @property
     def element(self) -> str:
@@ -57,8 +54,14 @@ class Argument:
         kind = self.type
         if self.is_write:
             kind = f"{self.element}(a{number}!){kind[len(self.element):]}"
-        shown = f"{kind} {self.name}".rstrip()
-        return f"{shown}={_shown(self.default_value)}" if self.has_default_value() else shown
+        made = f"{kind} {self.name}".rstrip()
+        if not self.has_default_value():
+            return made
+        value = self.default_value
+        if isinstance(value, list) and value and value == value[:1] * len(value) \
+                and f"[{len(value)}]" in kind:
+            value = value[0]  # as PyTorch writes it
+        return f"{made}={shown(value)}"
 
 
 @dataclass(frozen=True)
@@ -118,24 +121,34 @@ class FunctionSchema:
                                f"'{self.name}'. Schema: {self}")
         return tuple(values)
 
+    def results(self, made: Any) -> Any:
+        """What a kernel returned, as the schema says; RuntimeError or TypeError if it is not."""
+        if not self.returns:
+            if made is not None:
+                raise RuntimeError(f"Expected the kernel of {self.name} to return None but it "
+                                   f"returned something else instead: '{type(made).__name__}'")
+            return None
+        several = self.returns_list or len(self.returns) > 1
+        if len(self.returns) == 1 and not (several and isinstance(made, (list, tuple))):
+            return result(self.name, self.returns[0].type, made)
+        count = len(self.returns)
+        if not isinstance(made, (list, tuple)):
+            raise TypeError(f"Object of type '{type(made).__name__}' is not an instance of "
+                            f"'sequence': the kernel of {self.name} is to return {count} results")
+        if len(made) != count:
+            raise RuntimeError(f"the kernel of {self.name} returned {len(made)} results, its "
+                               f"schema says {count}: {self}")
+        return tuple(result(self.name, r.type, one)
+                     for r, one in zip(self.returns, made, strict=True))
+
     def _converted(self, argument: Argument, number: int, value: Any) -> Any:
         made = converted(argument.type, value)
-        if made is _NOTHING:
+        if made is NOTHING:
             raise RuntimeError(
                 f"{self.name}() Expected a value of type '{_python_type(argument.type)}' for "
                 f"argument '{argument.name}' but instead found type '{type(value).__name__}'.\n"
                 f"Position: {number}\nValue: {value!r}\nDeclaration: {self}")
         return made
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value!r}".removesuffix("0") if value == int(value) else repr(value)
-    if isinstance(value, str):
-        return f'"{value}"'
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_shown, value)) + "]"
-    return str(value).removeprefix("torch.").removeprefix("yesca.")
 
 
 def _python_type(kind: str) -> str:
@@ -144,50 +157,6 @@ def _python_type(kind: str) -> str:
     if kind.endswith("]"):
         return f"List[{_python_type(kind[:kind.rindex('[')])}]"
     return {"SymInt": "int", "Scalar": "number", "ScalarType": "int"}.get(kind, kind)
-
-
-# ---- values ----------------------------------------------------------------------------------
-
-def converted(kind: str, value: Any) -> Any:
-    """A value as an argument of this type gets it; `_NOTHING` where it does not fit."""
-    if kind.endswith("?"):
-        return None if value is None else converted(kind[:-1], value)
-    if kind.endswith("]"):
-        return _list_of(kind, value)
-    found = _KINDS.get(kind)
-    return _NOTHING if found is None else found(value)
-
-
-def _list_of(kind: str, value: Any) -> Any:
-    item, _, count = kind[:-1].rpartition("[")
-    if count and not isinstance(value, (list, tuple)):
-        one = converted(item, value)
-        return one if one is _NOTHING else [one] * int(count)
-    if not isinstance(value, (list, tuple)):
-        return _NOTHING
-    made = [converted(item, one) for one in value]
-    return _NOTHING if any(one is _NOTHING for one in made) else made
-
-
-def _either(*types: type) -> Callable[[Any], Any]:
-    return lambda value: value if isinstance(value, types) else _NOTHING
-
-
-def _float(value: Any) -> Any:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) \
-        else _NOTHING
-
-
-def _device(value: Any) -> Any:
-    return Device(value) if isinstance(value, str) else _either(Device)(value)
-
-
-_KINDS: dict[str, Callable[[Any], Any]] = {
-    "Tensor": _either(TensorBase), "int": _either(int), "SymInt": _either(int), "float": _float,
-    "bool": _either(bool), "str": _either(str), "Scalar": _either(int, float, complex),
-    "ScalarType": _either(DType), "Device": _device, "Layout": _either(Layout),
-    "MemoryFormat": _either(MemoryFormat),
-}
 
 
 # ---- reading ---------------------------------------------------------------------------------
@@ -200,55 +169,40 @@ def parse(text: str) -> FunctionSchema:
         raise RuntimeError(f"cannot read the schema {text!r}: it is to be like "
                            "name(Tensor x, int n=1) -> Tensor")
     name, overload, inside, results = found.groups()
-    arguments, only = [], False
-    for part in _parts(inside):
+    grouped = results.startswith("(")
+    try:
+        given = parts(inside)
+        items = parts(results[1:-1]) if grouped else [results]
+    except ValueError as error:
+        raise RuntimeError(f"cannot read the schema {text!r}: a bracket, a quote or what stands "
+                           "between two commas lacks") from error
+    arguments: list[Argument] = []
+    only = False
+    for part in given:
         if part == "*":
             only = True
-        else:
-            arguments.append(_argument(part, only, text))
-    grouped = results.startswith("(")
-    items = _parts(results[1:-1]) if grouped else [results]
+            continue
+        arguments.append(_argument(part, only, text))
+        if not only and not arguments[-1].has_default_value() \
+                and any(a.has_default_value() for a in arguments):
+            raise RuntimeError("Non-default positional argument follows default argument. "
+                               f"Parameter {arguments[-1].name} in {text}")
     returns = tuple(_argument(item, False, text, named=False) for item in items)
     return FunctionSchema(name, overload or "", tuple(arguments), returns, grouped)
 
 
 def _argument(part: str, only: bool, text: str, named: bool = True) -> Argument:
     found = re.fullmatch(r"(\w+)(\([^)]*\))?((?:\?|\[\d*\])*)(?:\s+(\w+))?(?:\s*=\s*(.+))?", part)
-    if found is None or found[1] not in _KINDS or named and not found[4]:
+    if found is None or found[1] not in KINDS or named and not found[4]:
         raise RuntimeError(f"cannot read {part!r} in the schema {text!r}; types are "
-                           f"{', '.join(_KINDS)}, with ? and [] behind them")
+                           f"{', '.join(KINDS)}, with ? and [] behind them")
     kind, alias, suffix, name, default = found.groups()
-    value = _NOTHING if default is None else _constant(default, kind)
-    return Argument(name or "", kind + suffix, "!" in (alias or ""), only, value)
-
-
-def _constant(text: str, kind: str) -> Any:
-    if text in _CONSTANTS:
-        return _CONSTANTS[text]
-    if text[0] == "[":
-        return [_constant(part, kind) for part in _parts(text[1:-1])]
-    if text[0] in "'\"":
-        return text[1:-1]
-    if kind == "float":
-        return float(text)
     try:
-        return int(text)
-    except ValueError:
-        return float(text)
-
-
-def _parts(inside: str) -> list[str]:
-    """What stands between commas, brackets and texts kept together."""
-    parts, depth, start, quote = [], 0, 0, ""
-    for place, character in enumerate(f"{inside},"):
-        if quote or character in "'\"":
-            quote = "" if character == quote else quote or character
-            continue
-        depth += (character in "([") - (character in ")]")
-        if character == "," and not depth:
-            parts.append(inside[start:place].strip())
-            start = place + 1
-    return [part for part in parts if part]
+        value = NOTHING if default is None else constant(default, kind, suffix)
+    except ValueError as error:
+        raise RuntimeError(f"cannot read the default of {part!r} in the schema {text!r}: {error}"
+                           ) from error
+    return Argument(name or "", kind + suffix, "!" in (alias or ""), only, value)
 
 
 # ---- from annotations ------------------------------------------------------------------------
@@ -335,7 +289,7 @@ def _inferred(number: int, parameter: inspect.Parameter, known: dict[Any, str],
     made = Argument(parameter.name, kind, writes).text(number)
     if default is parameter.empty:
         return made
-    return f"{made}={repr(default) if isinstance(default, float) else _shown(default)}"
+    return f"{made}={repr(default) if isinstance(default, float) else shown(default)}"
 
 
 def _returned(annotation: Any, known: dict[Any, str], refuse: Callable[[str], ValueError]) -> str:

@@ -22,6 +22,7 @@ class _Call:
         self.counts: list[int | None] = []  # tensors of a list; 1: a tensor; None: anything else
         self.others: list[Any] = []
         self.results: list[int | None] = []
+        self.several = len(op._schema.returns) > 1 or op._schema.returns_list
         for argument, value in zip(op._schema.arguments, values, strict=True):
             if argument.element != "Tensor" or value is None:
                 self.counts.append(None)
@@ -50,8 +51,8 @@ class _Call:
 
     def flat_results(self, made: Any) -> tuple[Any, ...]:
         """The results one by one; their groups are kept."""
-        several = len(self.op._schema.returns) > 1 or self.op._schema.returns_list
-        parts = tuple(made) if several else (made,)
+        self.several = self.several and isinstance(made, (list, tuple))
+        parts = tuple(made) if self.several else (made,)
         self.results = [len(p) if isinstance(p, (list, tuple)) else None for p in parts]
         return tuple(one for p in parts for one in (p if isinstance(p, (list, tuple)) else (p,)))
 
@@ -62,8 +63,7 @@ class _Call:
         for count in self.results:
             made.append(flat[at] if count is None else [*flat[at:at + count]])
             at += 1 if count is None else count
-        several = len(self.op._schema.returns) > 1 or self.op._schema.returns_list
-        return tuple(made) if several else made[0]
+        return tuple(made) if self.several else made[0]
 
     def split(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What is given by position, and what by name."""
@@ -116,8 +116,8 @@ class _Recorded(Function):
             raise RuntimeError(f"Trying to backward through {call.op} but no autograd formula was "
                                "registered. Please use register_autograd to add one.")
         joined = call.joined(grads)
-        several = len(call.results) > 1 or call.op._schema.returns_list
-        made = _as_given(ctx, lambda: call.op.backward(ctx, *(joined if several else (joined,))))
+        parts = joined if call.several else (joined,)
+        made = _as_given(ctx, lambda: call.op.backward(ctx, *parts))
         return (None, *_flat_gradients(call, made))
 
     @staticmethod
