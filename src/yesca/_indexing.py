@@ -6,6 +6,7 @@ from typing import Any
 
 from .base.errors import type_name
 from .base.frames import warn
+from .core.devices import META
 from .core.dtypes import INTEGRAL, SCALAR_NAMES, bfloat16, bool_, float16, int32, int64, uint8
 from .core.tensor_base import TensorBase
 from .dispatch import chosen, creation, fast, from_data, inplace
@@ -71,6 +72,8 @@ def put(tensor: Any, index: Any, value: Any) -> None:
     else:
         view, indices = _parts(tensor, index)
     inplace.check_captured(tensor, "index_put_" if indices else "copy_")
+    if isinstance(value, TensorBase):
+        value = _beside(view, value)
     if indices:
         _put_indexed(view, indices, value)
         return
@@ -132,7 +135,8 @@ def _put_indexed(view: Any, indices: dict[int, Any], value: Any) -> None:
         if index.dtype in (bool_, uint8) and _check_mask(view, dim, index):
             if isinstance(value, TensorBase):
                 value = OPERATORS.reshape(value, ())
-            OPERATORS.masked_fill_(view, _stretched(index, view.dim() - dim), value)
+            mask = _stretched(_beside(view, index), view.dim() - dim)
+            OPERATORS.masked_fill_(view, mask, value)
             return
     if not isinstance(value, TensorBase):
         value = creation.full((), value, dtype=view.dtype, device=view.device)
@@ -156,7 +160,16 @@ def _packed(view: Any, indices: dict[int, Any]) -> tuple[tuple[int, ...], list[A
         else:
             where.append(dim)
             tensors.append(index)
-    return tuple(where), tensors
+    return tuple(where), [_beside(view, index) for index in tensors]
+
+
+def _beside(view: Any, other: Any) -> Any:
+    """What indexes a tensor without values, or is written to it, needs no values either."""
+    if view._spec.device is other._spec.device:
+        return other
+    if other._spec.device is META:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    return other.to(view._spec.device)
 
 
 def _stretched(mask: Any, ndim: int) -> Any:

@@ -302,3 +302,20 @@ def test_values_that_do_not_fit():
     assert "the number of sizes provided (0) must be greater" in _refusal(x, 0, torch.ones(2))[1]
     assert _refusal(torch.tensor(1.0), 0, 1)[1].startswith("invalid index of a 0-dim tensor")
     assert _refusal(x, slice(None, None, 0)) == (ValueError, "slice step cannot be zero")
+
+
+def test_tensors_without_values():
+    x, rows = torch.empty(3, 4, device="meta"), torch.tensor([0, 2])
+    mask = torch.tensor([True, False, True])
+    assert [tuple(x[i].shape) for i in ([0], rows, mask, torch.tensor(1))] == [
+        (1, 4), (2, 4), (2, 4), (4,)]
+    assert x[[0, 2], 1:].is_meta and x[:, [1]].stride() == torch.ones(3, 4)[:, [1]].stride()
+    for index in (0, slice(1), [0], rows, mask):
+        for value in (3.0, torch.tensor(2.0), torch.ones(4)):
+            x[index] = value
+    x[0] = torch.tensor(1)
+    own = torch.ones(3, 4)
+    for index in (0, slice(1), rows):
+        with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor; no data!"):
+            own[index] = x[0]
+    assert own.tolist() == torch.ones(3, 4).tolist()
