@@ -126,6 +126,26 @@ def test_modes():
     assert four.item() == pytest.approx(4 * torch.sin(x).item())
 
 
+def test_a_mode_sees_indexing_as_it_is_written():
+    seen = []
+
+    class Note(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return func(*args, **(kwargs or {}))
+
+    x, own = torch.ones(4, 3), torch.Tensor
+    mask = x > 0
+    with Note():
+        for index in (0, slice(2), [0, 1], mask, None):
+            x[index]
+        x[0] = 1
+        x[mask] = 3
+        x[:2] = x[2:]
+    assert seen == [*[own.__getitem__] * 5, *[own.__setitem__] * 2, own.__getitem__,
+                    own.__setitem__]
+
+
 class Noted(torch.Tensor):
     seen: list = []
 

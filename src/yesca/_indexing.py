@@ -12,6 +12,7 @@ from .core.tensor_base import TensorBase
 from .dispatch import chosen, creation, fast, from_data, inplace
 from .dispatch.call import OPERATORS, call
 from .dispatch.functions import record
+from .dispatch.protocol import through_mode
 from .dispatch.state import STATE
 
 _basic: list[Any] = []
@@ -29,6 +30,8 @@ def _is_basic(index: Any) -> bool:
 
 def get(tensor: Any, index: Any) -> Any:
     """`tensor[index]`."""
+    if STATE.levels and not STATE.levels[-1].transforms:
+        return _by_mode("__getitem__", tensor, index)
     if not _basic:
         _basic.append(record("getitem"))
     if _is_basic(index):
@@ -41,6 +44,13 @@ def get(tensor: Any, index: Any) -> Any:
     if not indices:
         return OPERATORS.alias(tensor) if view is tensor else view
     return OPERATORS.index_at(view, *_packed(view, indices))
+
+
+def _by_mode(name: str, *args: Any) -> Any:
+    """A mode sees what the program wrote, and not what that is made of."""
+    from ._tensor import Tensor
+
+    return through_mode(getattr(Tensor, name), args, {})
 
 
 def _bounded(index: Any) -> Any:
@@ -59,6 +69,9 @@ def _parts(tensor: Any, index: Any) -> tuple[Any, dict[int, Any]]:
 
 def put(tensor: Any, index: Any, value: Any) -> None:
     """`tensor[index] = value`."""
+    if STATE.levels and not STATE.levels[-1].transforms:
+        _by_mode("__setitem__", tensor, index, value)
+        return
     if not isinstance(value, TensorBase):
         value = _as_value(value, tensor)
     if index is False:

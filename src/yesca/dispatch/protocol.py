@@ -254,16 +254,21 @@ def _no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     return argument_error(function.__name__, "input", 1, "Tensor", value)
 
 
+def through_mode(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The innermost mode handles a call with itself switched off."""
+    level = STATE.levels.pop()
+    try:
+        return level.function(func, args, kwargs)
+    finally:
+        push_level(level)
+
+
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     """A public function that is no record, with the protocol and the modes before it."""
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
         if STATE.levels and not STATE.levels[-1].transforms:
-            level = STATE.levels.pop()
-            try:
-                return level.function(public.outer, args, kwargs)  # type: ignore[attr-defined]
-            finally:
-                push_level(level)
+            return through_mode(public.outer, args, kwargs)  # type: ignore[attr-defined]
         found = participants(args)
         if found:
             return offer(public.outer, found, args, kwargs)  # type: ignore[attr-defined]
