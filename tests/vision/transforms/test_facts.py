@@ -33,3 +33,12 @@ def test_refusals(text):
     theirs, words = RECORDED["refused"][text]
     assert kind == theirs
     assert words[:18] in message or words.startswith("'"), f"{message!r} for {words!r}"
+
+
+@pytest.mark.parametrize(("dtype", "white"), [
+    (torch.uint8, 128), (torch.int8, 64), (torch.int32, 1 << 30), (torch.float32, 1.0)])
+def test_pixels_of_two_values(dtype, white):
+    made = F.convert_image_dtype(torch.tensor([[[True, False]]]), dtype)
+    assert made.dtype is dtype and made.tolist() == [[[white, 0]]]
+    bright = torch.tensor([[[0, 100, 128]]], dtype=torch.uint8)
+    assert F.convert_image_dtype(bright, torch.bool).tolist() == [[[False, False, True]]]

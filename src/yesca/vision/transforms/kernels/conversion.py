@@ -166,6 +166,11 @@ def convert_image_dtype(image: Tensor, dtype: DType = float32) -> Tensor:
         _refuse_unsafe(given, dtype, "cast")
     elif dtype.is_floating_point and not given.is_floating_point:
         return image.to(dtype) / float(largest(given))
+    elif dtypes.bool_ in (given, dtype) and not given.is_floating_point:
+        more, less = largest(dtype) + 1, largest(given) + 1  # values, of which a bool has two
+        if more > less:
+            return image.to(dtype).mul(more // less)
+        return image.div(less // more, rounding_mode="floor").to(dtype)
     return to_dtype_image(image, dtype, scale=True)
 
 
