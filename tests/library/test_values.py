@@ -93,10 +93,12 @@ def test_results_come_as_the_schema_says(returning):
     assert returning("Tensor?", lambda x: None) is None
 
 
+CPU = torch.device("cpu")
+
+
 def test_dtypes_and_devices_are_defaults():
     @library.custom_op("values::typed", mutates_args=())
-    def typed(x: Tensor, d: torch.dtype = torch.float64, at: torch.device = torch.device("cpu")  # noqa: B008
-              ) -> Tensor:
+    def typed(x: Tensor, d: torch.dtype = torch.float64, at: torch.device = CPU) -> Tensor:
         return x.to(at, d, copy=True)
 
     assert typed(torch.ones(1)).dtype is torch.float64
