@@ -51,7 +51,7 @@ def test_missing_modules(run):
     out = run("""
         import importlib, importlib.util
         for words in ("import torch.nothing", "import torch.cuda.nothing", "import torch.no.thing",
-                      "import torch.utils.tensorboard", "import torch.onnx.symbolic_opset9",
+                      "import torch.utils.tensorboard", "import torch.export.unflatten",
                       "from torch.fx.experimental import proxy_tensor"):
             try:
                 exec(words)
@@ -64,7 +64,7 @@ def test_missing_modules(run):
         "No module named 'torch.cuda.nothing' | torch.cuda.nothing",
         "No module named 'torch.no' | torch.no",
         *(f"No module named '{name}' (PyTorch has it; yesca does not have it yet | {name}"
-          for name in ("torch.utils.tensorboard", "torch.onnx",
+          for name in ("torch.utils.tensorboard", "torch.export",
                        "torch.fx")),
         "None",
     ]
