@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import functional as ops
-from ..autograd import grad
+from ..autograd import grad, no_grad
 from ..base.naming import lives_in
 from ..core.tensor_base import TensorBase
 from ..graph import compile as compile_callable
 from ..testing import assert_close
 from ._custom import operator_of
-from ._schemas import tensors_of
+from ._schemas import opened, tensors_of
 
 _DEFAULT = ("test_schema", "test_autograd_registration", "test_faketensor",
             "test_aot_dispatch_dynamic")
@@ -87,8 +87,7 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any], leaf: bool = True)
 
 
 def _flat(made: Any) -> list[Any]:
-    parts = made if isinstance(made, (list, tuple)) else (made,)
-    return [t for p in parts for t in (p if isinstance(p, (list, tuple)) else (p,))]
+    return [*opened(made if isinstance(made, (list, tuple)) else (made,))]
 
 
 def _storages(tensors: Sequence[Any]) -> set[int]:
@@ -134,7 +133,7 @@ def _check_registration(op: Any, args: Any, kwargs: Any, atol: Any, rtol: Any) -
 
 def _check_fake(op: Any, args: Any, kwargs: Any, atol: Any, rtol: Any) -> None:
     args, kwargs = _arguments(args, kwargs)
-    with ops_off_tape():
+    with no_grad():
         real = op(*args, **kwargs)
         fake = op(*_on_meta(args), **{name: _on_meta(v) for name, v in kwargs.items()})
     pairs = _flat(real), _flat(fake)
@@ -150,13 +149,6 @@ def _check_fake(op: Any, args: Any, kwargs: Any, atol: Any, rtol: Any) -> None:
                 raise RuntimeError(
                     f"When comparing the output of {op} on FakeTensor and concrete Tensors, found "
                     f"mismatched tensor metadata: {what} {one} and {two} are not equal!")
-
-
-def ops_off_tape() -> Any:
-    """A `with` block off the tape."""
-    from ..autograd import no_grad
-
-    return no_grad()
 
 
 def _on_meta(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from .. import _ops
 from ..base.naming import lives_in
 from ..core.tensor_base import TensorBase
-from ._schemas import infer_schema, parse
+from ._schemas import infer_schema, opened, parse
 
 #: Names of device types, and the dispatch keys that their kernels have.
 KEYS = {"cpu": "CPU", "cuda": "CUDA", "mps": "MPS", "xpu": "XPU", "meta": "Meta", "hpu": "HPU",
@@ -115,27 +115,21 @@ class CustomOpDef:
 
         `setup_context(ctx, inputs, output)` keeps what it needs, after the kernel has run.
         """
-        schema = self._opoverload._schema
-        if schema.is_mutable or not schema.returns:
-            raise RuntimeError(
-                f"Cannot register autograd formula for non-functional operator {self!r} with "
-                f"schema {schema}. Please create a functional operator and register an autograd "
-                "formula for that.")
-        self._opoverload.backward, self._opoverload.setup_context = backward, setup_context
+        from ._registering import register_autograd
+
+        register_autograd(self, backward, setup_context=setup_context)
 
     def register_vmap(self, func: Function | None = None) -> Any:
         """The rule for batches: `func(info, in_dims, *args)` gives results and their dimensions."""
-        def enter(function: Function) -> Function:
-            self._opoverload.batched = function
-            return function
+        from ._registering import register_vmap
 
-        return enter if func is None else enter(func)
+        return register_vmap(self, *(() if func is None else (func,)))
 
     def register_autocast(self, device_type: str, cast_inputs: Any) -> None:
         """Under autocast on a device type, floating-point arguments come as `cast_inputs`."""
-        if device_type not in ("cpu", "cuda"):
-            raise ValueError(f"Unknown device type: {device_type}")
-        self._opoverload.casts[device_type] = cast_inputs
+        from ._registering import register_autocast
+
+        register_autocast(self, device_type, cast_inputs)
 
     @contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
@@ -151,8 +145,7 @@ class CustomOpDef:
     def _check_results(self, made: Any, tensors: list[Any]) -> None:
         """Results must not be arguments, nor share memory with these or each other."""
         parts = made if isinstance(made, (list, tuple)) else (made,)
-        flat = [t for p in parts for t in (p if isinstance(p, (list, tuple)) else (p,))
-                if isinstance(t, TensorBase) and not t.is_meta]
+        flat = [t for t in opened(parts) if isinstance(t, TensorBase) and not t.is_meta]
         if not flat:
             return
         seen = {id(t._storage) for t in tensors if not t.is_meta}

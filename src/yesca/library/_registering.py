@@ -9,7 +9,7 @@ from typing import Any
 from .. import _ops
 from .._ops import OpOverload as OpOverload
 from ..base.naming import lives_in
-from ._custom import ANYWHERE, KEYS, operator_of
+from ._custom import ANYWHERE, KEYS, CustomOpDef, operator_of
 from ._schemas import parse
 
 Function = Callable[..., Any]
@@ -205,8 +205,9 @@ def register_autograd(op: Any, backward: Function, /, *, setup_context: Function
     """The derivative of an operator, as `CustomOpDef.register_autograd`."""
     own = operator_of(op)
     if own._schema.is_mutable or not own._schema.returns:
+        shown = op if isinstance(op, CustomOpDef) else own
         raise RuntimeError(
-            f"Cannot register autograd formula for non-functional operator {own!r} with schema "
+            f"Cannot register autograd formula for non-functional operator {shown!r} with schema "
             f"{own._schema}. Please create a functional operator and register an autograd formula "
             "for that.")
     own.backward, own.setup_context = backward, setup_context

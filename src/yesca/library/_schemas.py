@@ -315,3 +315,8 @@ def tensors_of(schema: FunctionSchema, values: Sequence[Any], written: bool = Fa
             items = value if isinstance(value, (list, tuple)) else (value,)
             found += [item for item in items if item is not None]
     return found
+
+
+def opened(parts: Sequence[Any]) -> tuple[Any, ...]:
+    """The parts one by one, those of lists among them as well."""
+    return tuple(one for p in parts for one in (p if isinstance(p, (list, tuple)) else (p,)))

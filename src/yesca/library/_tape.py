@@ -12,6 +12,7 @@ from typing import Any
 from ..autograd.function import Function
 from ..base.frames import warn
 from ..core.tensor_base import TensorBase
+from ._schemas import opened, tensors_of
 
 
 class _Call:
@@ -54,7 +55,7 @@ class _Call:
         self.several = self.several and isinstance(made, (list, tuple))
         parts = tuple(made) if self.several else (made,)
         self.results = [len(p) if isinstance(p, (list, tuple)) else None for p in parts]
-        return tuple(one for p in parts for one in (p if isinstance(p, (list, tuple)) else (p,)))
+        return opened(parts)
 
     def joined(self, flat: Sequence[Any]) -> Any:
         """The results as the operator gives them."""
@@ -78,8 +79,6 @@ def on_tape(op: Any, values: tuple[Any, ...]) -> Any:
         name = f"GeneratedBackwardFor_{op.namespace}_{op.__name__.replace('.', '_')}"
         op._function = type(name, (_Recorded,), {})
     call = _Call(op, values)
-    from ._schemas import tensors_of
-
     flat = op._function.apply(call, *tensors_of(op._schema, values))
     return call.joined(flat)
 
