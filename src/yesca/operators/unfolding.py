@@ -22,7 +22,8 @@ from typing import Any
 
 from ..core.spec import contiguous_strides
 from .kinds import compute_dtype
-from .windows import FEW_PAIRS, Windows, finish, zeros
+from .products import turned
+from .windows import FEW_PAIRS, Windows, channels_first, finish, zeros
 
 #: What an element of P costs, in nanoseconds of one core: a multiplication for an output channel,
 #: the copy of an element, of a run of them, and, in the other way, that of an element of a weight.
@@ -45,9 +46,9 @@ def lay_input(p: Any, w: Windows, x: Any, tail: bool = False) -> Any:
     shape, rank = _padded(w), len(w.size)
     if any(w.padding) or x.spec.dtype is not wide:
         base = zeros(p, shape, wide) if any(w.padding) else p.temporary(shape, wide)
-        p.flat(lambda v: v, [_channels_first(x)], [_inside(w, base)])
+        p.flat(lambda v: v, [channels_first(x)], [_inside(w, base)])
     else:
-        base = _channels_first(x)
+        base = channels_first(x)
     steps = tuple(base.spec.strides)
     made = p.temporary((w.inputs, len(w.positions), w.samples * math.prod(w.result)), wide)
     view = (w.inputs, *w.kernel, w.samples, *w.result)
@@ -69,17 +70,11 @@ def _inside(w: Windows, base: Any) -> Any:
                       sum(q * s for q, s in zip(w.padding, steps[2:], strict=True))))
 
 
-def _channels_first(x: Any) -> Any:
-    """(N, C, ...) as (C, N, ...), and back."""
-    shape, steps = tuple(x.spec.shape), tuple(x.spec.strides)
-    return x.seen(((shape[1], shape[0], *shape[2:]), (steps[1], steps[0], *steps[2:]), 0))
-
-
 def lay_output(p: Any, w: Windows, y: Any, tail: bool = False) -> Any:
     """y (N, O, ...) as Y, in the compute dtype."""
     shape = (w.outputs, w.samples, *w.result)
     made = p.temporary((w.outputs, w.samples * math.prod(w.result)), compute_dtype(y.spec.dtype))
-    p.flat(lambda v: v, [_channels_first(y)], [made.seen((shape, contiguous_strides(shape), 0))])
+    p.flat(lambda v: v, [channels_first(y)], [made.seen((shape, contiguous_strides(shape), 0))])
     return made
 
 
@@ -101,11 +96,6 @@ def _grouped(w: Windows, laid: Any, rows: int) -> Any:
     return laid.seen((shape, contiguous_strides(shape), 0))
 
 
-def _turned(ref: Any) -> Any:
-    (*batch, m, n), (*outer, a, b) = ref.spec.shape, ref.spec.strides
-    return ref.seen(((*batch, n, m), (*outer, b, a), 0))
-
-
 def forward(p: Any, w: Windows, laid: Any, weight: Any, made: Any, bias: Any) -> None:
     """made (N, O, ...) = W P, plus bias."""
     (inner, outer), wide = w.per_group, laid.spec.dtype
@@ -114,7 +104,7 @@ def forward(p: Any, w: Windows, laid: Any, weight: Any, made: Any, bias: Any) ->
     p.product(_matrix(p, w, weight, wide), _grouped(w, laid, inner * len(w.positions)),
               _grouped(w, rows, outer))
     shape = (w.outputs, w.samples, *w.result)
-    finish(p, _channels_first(rows.seen((shape, contiguous_strides(shape), 0))), made, bias)
+    finish(p, channels_first(rows.seen((shape, contiguous_strides(shape), 0))), made, bias)
 
 
 def input_gradient(p: Any, w: Windows, laid: Any, weight: Any, made: Any, bias: Any = None
@@ -123,7 +113,7 @@ def input_gradient(p: Any, w: Windows, laid: Any, weight: Any, made: Any, bias: 
     (inner, outer), wide = w.per_group, laid.spec.dtype
     count, places, rank = len(w.positions), laid.spec.shape[-1], len(w.size)
     patches = p.temporary((w.inputs, count, places), wide)
-    p.product(_turned(_matrix(p, w, weight, wide)), _grouped(w, laid, outer),
+    p.product(turned(_matrix(p, w, weight, wide)), _grouped(w, laid, outer),
               _grouped(w, patches, inner * count))
     base = zeros(p, _padded(w), wide)
     steps, shape = tuple(base.spec.strides), (w.inputs, w.samples, *w.result)
@@ -134,7 +124,7 @@ def input_gradient(p: Any, w: Windows, laid: Any, weight: Any, made: Any, bias: 
         goal = base.seen((shape, across, first))
         part = patches.seen((shape, (count * places, *inside), index * places))
         p.flat(lambda v, more: v + more, [goal, part], [goal])
-    finish(p, _channels_first(_inside(w, base)), made, bias)
+    finish(p, channels_first(_inside(w, base)), made, bias)
 
 
 def weight_gradient(p: Any, w: Windows, laid: Any, rows: Any, made: Any) -> None:
@@ -144,7 +134,7 @@ def weight_gradient(p: Any, w: Windows, laid: Any, rows: Any, made: Any) -> None
     own = contiguous_strides(made.spec.shape)
     plain = made.spec.dtype is wide and tuple(made.spec.strides) == own
     goal = made if plain else p.temporary(tuple(made.spec.shape), wide)
-    p.product(_grouped(w, rows, outer), _turned(_grouped(w, laid, shape[2])),
+    p.product(_grouped(w, rows, outer), turned(_grouped(w, laid, shape[2])),
               goal.seen((shape, contiguous_strides(shape), 0)))
     if not plain:
         p.flat(lambda v: v, [goal], [made])

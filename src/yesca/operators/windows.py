@@ -274,7 +274,7 @@ def input_gradient(p: Any, w: Windows, laid: Any, weight: Any, made: Any, bias: 
     if _misses(w):
         fill(p, made, bias)
     for inside, outside in _phase_views(w, rows, made):
-        finish(p, _samples_first(inside), _samples_first(outside), bias)
+        finish(p, channels_first(inside), channels_first(outside), bias)
 
 
 def _phase_gradient(p: Any, w: Windows, laid: Any, weight: Any, rows: Any, grid: Any) -> None:
@@ -302,7 +302,8 @@ def _misses(w: Windows) -> bool:
     return covered < math.prod(w.size)
 
 
-def _samples_first(ref: Any) -> Any:
+def channels_first(ref: Any) -> Any:
+    """(N, C, ...) as (C, N, ...), and back."""
     shape, steps = tuple(ref.spec.shape), tuple(ref.spec.strides)
     return ref.seen(((shape[1], shape[0], *shape[2:]), (steps[1], steps[0], *steps[2:]), 0))
 
@@ -359,4 +360,5 @@ def bias_gradient(p: Any, y: Any, made: Any) -> None:
     p.reduce("sum", before, lambda v: v, y, dims, made)
 
 
-__all__ = ["Windows", "bias_gradient", "fill", "forward", "input_gradient", "weight_gradient"]
+__all__ = ["Windows", "bias_gradient", "channels_first", "fill", "forward", "input_gradient",
+           "weight_gradient"]
