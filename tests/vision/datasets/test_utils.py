@@ -108,7 +108,8 @@ def damaged():
 
 @pytest.mark.parametrize("name, content", [
     ("a.zip", b"rubbish"), ("a.tar", b"rubbish" * 200), ("a.tgz", damaged()),
-    ("a.tar.xz", b"rubbish"), ("a.gz", gzip.compress(b"x" * 99, mtime=0)[:-9]), ("a.xz", b"rubbish"),
+    ("a.tar.xz", b"rubbish"), ("a.gz", gzip.compress(b"x" * 99, mtime=0)[:-9]),
+    ("a.xz", b"rubbish"),
     ("a.bz2", b"rubbish"), ("a.txt.gz", b""[:0] + b"no")])
 def test_damaged_archives_leave_nothing(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
