@@ -70,7 +70,8 @@ HEAD = struct.pack(">II", 2049, 4)  # four labels
      "invalid|overflow|large"),
     (gzip.compress(HEAD + b"1234", mtime=0)[:-9], RuntimeError, "cannot be unpacked"),
     (gzip.compress(HEAD + b"1234", mtime=0)[:4] + b"rubbish", RuntimeError, "cannot be unpacked"),
-    (gzip.compress(HEAD + b"1234", mtime=0)[:10] + b"\xff" * 20, RuntimeError, "cannot be unpacked"),
+    (gzip.compress(HEAD + b"1234", mtime=0)[:10] + b"\xff" * 20, RuntimeError,
+     "cannot be unpacked"),
     (lzma.compress(HEAD + b"1234")[:-9], RuntimeError, "cannot be unpacked"),
 ])
 def test_hostile_files_are_refused(tmp_path, content, error, text):
