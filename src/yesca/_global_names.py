@@ -43,8 +43,8 @@ _PLACES: dict[tuple[str, str], str] = {
     ("torch.nn.modules.activation", "MultiheadAttention"): "nn.modules.attention",
     ("torch.nn.modules.container", "ParameterList"): "nn.modules._parameter_containers",
     ("torch.nn.modules.container", "ParameterDict"): "nn.modules._parameter_containers",
-    ("torch.optim", "Adafactor"): "optim.adafactor",
-    ("torch.optim", "Muon"): "optim.muon",
+    ("torch.optim", "Adafactor"): "optim._adafactor",
+    ("torch.optim", "Muon"): "optim._muon",
     **{("torch.autograd.grad_mode", name): "autograd.modes" for name in (
         "no_grad", "enable_grad", "inference_mode", "set_grad_enabled")},
     ("torch._utils", "_rebuild_parameter"): "nn.parameter",

@@ -31,6 +31,13 @@ def test_an_optimizer_goes_pytorchs_way(text, problem, dtype):
             assert got == pytest.approx(wanted, rel=near, abs=max(near, 2 * spread)), part
 
 
+@pytest.mark.parametrize("text", cases.FUNCTIONAL)
+def test_a_functional_form_does_what_pytorchs_does(text):
+    near = 2e-2 if "muon" in text else 2e-6  # Muon multiplies in bfloat16
+    wanted = TABLE["functional"][text]
+    assert cases.stepped(torch, text) == pytest.approx(wanted, rel=near, abs=near)
+
+
 @pytest.fixture(scope="module")
 def saved():
     """The states that PyTorch saved half-way."""

@@ -5,6 +5,7 @@
 """
 
 import copy
+import importlib
 
 STEPS, RATES, HALF = 50, 100, 6
 
@@ -38,6 +39,42 @@ OPTIMIZERS = [
     "Muon([p for p in params if p.ndim == 2], 0.02, weight_decay=0.05)",
     "LBFGS(params, 0.3, max_iter=5, history_size=4)",
     "LBFGS(params, line_search_fn='strong_wolfe', max_iter=6)",
+]
+
+_ADAM = "amsgrad={}, beta1=0.8, beta2=0.99, lr=0.02, weight_decay=0.1, eps=1e-6, maximize={}"
+_BETAS = "beta1=0.8, beta2=0.99, lr=0.02, weight_decay=0.1, eps=1e-6"
+_SGD = "weight_decay=0.1, momentum={}, lr=0.02, dampening={}, nesterov={}, maximize={}"
+_RMS = "lr=0.02, alpha=0.9, eps=1e-6, weight_decay=0.1, momentum={}, centered={}"
+_ADAFACTOR = "d=1.5, lr=0.02, beta2_decay=-0.7, weight_decay=0.1, eps1={}, eps2=1e-3, maximize={}"
+_MUON = ("lr=0.02, weight_decay=0.1, momentum=0.9, nesterov={}, ns_coefficients=(3.4, -4.7, 2.0), "
+         "ns_steps=5, eps=1e-7, adjust_lr_fn={}, has_complex=False")
+#: Functional forms on parameters `p` with gradients `g`, state `a`, `b`, `c` of zeros, buffers `n`
+#: that are None at first, scalars `one` of each parameter, and steps `t`.
+FUNCTIONAL = [
+    f"adam.adam(p, g, a, b, [], t, {_ADAM.format(False, False)})",
+    f"adam.adam(p, g, a, b, c, t, decoupled_weight_decay=True, {_ADAM.format(True, True)})",
+    f"adamw.adamw(p, g, a, b, c, t, foreach=False, {_ADAM.format(True, False)})",
+    f"sgd.sgd(p, g, n, {_SGD.format(0, 0, False, False)})",
+    f"sgd.sgd(p, g, n, foreach=True, {_SGD.format(0.9, 0.2, False, True)})",
+    f"sgd.sgd(p, g, n, {_SGD.format(0.9, 0, True, False)})",
+    f"rmsprop.rmsprop(p, g, a, [], [], t, {_RMS.format(0, False)})",
+    f"rmsprop.rmsprop(p, g, a, b, c, t, maximize=True, {_RMS.format(0.5, True)})",
+    "rprop.rprop(p, g, a, one, t, step_size_min=1e-5, step_size_max=0.9, etaminus=0.4, "
+    "etaplus=1.3)",
+    "adagrad.adagrad(p, g, a, t, lr=0.02, weight_decay=0.1, lr_decay=0.1, eps=1e-6, "
+    "maximize=True)",
+    "adadelta.adadelta(p, g, a, b, t, lr=0.5, rho=0.8, eps=1e-5, weight_decay=0.1, "
+    "maximize=False)",
+    f"adamax.adamax(p, g, a, b, t, {_BETAS})",
+    f"nadam.nadam(p, g, a, b, one, t, momentum_decay=0.01, {_BETAS})",
+    f"radam.radam(p, g, a, b, t, True, {_BETAS})",
+    "asgd.asgd(p, g, a, one, one2, t, lambd=1e-3, lr=0.02, t0=2, alpha=0.6, weight_decay=0.1)",
+    f"_adafactor.adafactor(p[:1], g[:1], a[:1], b[:1], [None], t[:1], "
+    f"{_ADAFACTOR.format(None, False)})",
+    f"_adafactor.adafactor(p[1:], g[1:], [None], [None], a[1:], t[1:], "
+    f"{_ADAFACTOR.format(1e-9, True)})",
+    f"_muon.muon(p[:1], g[:1], a[:1], {_MUON.format(True, None)})",
+    f"_muon.muon(p[:1], g[:1], a[:1], {_MUON.format(False, repr('match_rms_adamw'))})",
 ]
 
 #: Schedulers of an SGD `o` whose two groups begin at 0.1 and 0.02, with momentum 0.9; `t` counts.
@@ -144,6 +181,26 @@ def trained(torch, text, problem, dtype, moved=0.0):
         losses.append(optimizer.step(closure).item())
     ends = [each for p in params for each in p.detach().flatten().tolist()]
     return losses[::7] + losses[-1:], ends[::5]
+
+
+def stepped(torch, text):
+    """Parameters, then state, after four calls of a functional form."""
+    p = [torch.arange(6.0).sub(2.5).reshape(2, 3), torch.tensor([1.5, -0.25], dtype=torch.float64)]
+    a, b, c = ([torch.zeros_like(each) for each in p] for _ in range(3))
+    if "adafactor" in text:
+        a[0], b[0] = torch.zeros(2, 1), torch.zeros(1, 3)
+    lone = [[torch.tensor(0.5, dtype=each.dtype) for each in p] for _ in range(2)]
+    if "rprop" in text:
+        lone[0] = [torch.full_like(each, 0.5) for each in p]
+    n, t = [None, None], [torch.tensor(0.0) for _ in p]
+    module = text.partition(".")[0]
+    names = {module: importlib.import_module(f"{torch.optim.__name__}.{module}"), "p": p, "a": a,
+             "b": b, "c": c, "n": n, "t": t, "one": lone[0], "one2": lone[1]}
+    for turn in range(4):
+        g = [each.mul(1.3).add(turn).cos() for each in p]
+        eval(text, {**names, "g": g})
+    made = [*p, *a, *b, *c, *(each for each in n if each is not None), *lone[0], *lone[1], *t]
+    return [each for value in made for each in value.detach().flatten().tolist()]
 
 
 def halves(torch, text, saved=None):

@@ -83,8 +83,9 @@ CASES = {
         ("laguerre", "l"), ("legendre", "p")) for letter in letters),
         lambda make: [(make(3, 4), make(3, 4, low=0, high=3))]),
     "fill_diagonal": lambda make: [(make(3, 4), 1.0)],
-    **dict.fromkeys(("_adam_step", "_adamw_step"), lambda make: [
-        (*_steps(make), [], 0.125, 0.75, 0.875, 0.0625, 1e-8, False, True)]),
+    "_adam_step": lambda make: [
+        (*_steps(make), [], 0.125, 0.75, 0.875, 0.0625, 1e-8, decoupled, False, True)
+        for decoupled in (False, True)],
     "_sgd_step": lambda make: [
         (*_steps(make)[:2], [], _steps(make)[3], 0.125, 0.75, 0.25, 0.0, True, False, False,
          False)],

@@ -52,7 +52,6 @@ _NEAR = {
         "torch.overrides.TorchFunctionMode sees every function; torch.profiler counts operations",
     r"native_norm": "it has no kernel for dense tensors; torch.linalg.vector_norm is there",
     r"(Tensor\.)?chalf": "no kernel computes in complex32; cfloat() is there",
-    r"optim\.\w+\.\w+": "the optimizer's class is there",
     r"(gru|lstm|rnn_tanh|rnn_relu)(_cell)?": "the modules of torch.nn are there",
     r"_?sym_.*|Sym.*": "sizes are Python's numbers, and math has functions of these",
 }

@@ -41,25 +41,25 @@ def _fused_sgd_(params: Sequence[Any], grads: Sequence[Any], momentum_buffer_lis
                 nesterov: bool, maximize: bool, is_first_step: bool, grad_scale: Any = None,
                 found_inf: Any = None) -> None:
     """One step of SGD for all parameters, in one launch."""
-    grads = _unscaled(grads, grad_scale, found_inf)
+    grads = unscaled(grads, grad_scale, found_inf)
     if grads is not None:
         run_step(
             "sgd", params, grads, [], momentum_buffer_list, weight_decay, momentum, lr, dampening,
             nesterov, is_first_step, maximize, False)
 
 
-def _adam(name: str, rule: str) -> Callable[..., Any]:
+def _adam(name: str, decoupled: bool) -> Callable[..., Any]:
     def function(params: Sequence[Any], grads: Sequence[Any], exp_avgs: Sequence[Any],
                  exp_avg_sqs: Sequence[Any], max_exp_avg_sqs: Sequence[Any],
                  state_steps: Sequence[Any], *, lr: Any, beta1: float, beta2: float,
                  weight_decay: float, eps: float, amsgrad: bool, maximize: bool,
                  grad_scale: Any = None, found_inf: Any = None, count: bool = False) -> None:
-        grads = _unscaled(grads, grad_scale, found_inf)  # type: ignore[assignment]
+        grads = unscaled(grads, grad_scale, found_inf)  # type: ignore[assignment]
         if grads is not None:
             run_step(
-                rule, params, grads, state_steps, exp_avgs, exp_avg_sqs,
+                "adam", params, grads, state_steps, exp_avgs, exp_avg_sqs,
                 max_exp_avg_sqs if amsgrad else [], lr, beta1, beta2, weight_decay, eps,
-                maximize, count)
+                decoupled, maximize, count)
 
     function.__name__ = name
     function.__doc__ = ("One step of the optimizer for all parameters, in one launch; `count` "
@@ -67,7 +67,8 @@ def _adam(name: str, rule: str) -> Callable[..., Any]:
     return _off_tape(function)
 
 
-def _unscaled(grads: Sequence[Any], scale: Any, found_inf: Any) -> Sequence[Any] | None:
+def unscaled(grads: Sequence[Any], scale: Any, found_inf: Any) -> Sequence[Any] | None:
+    """Gradients without the factor of a `GradScaler`; None if one of them was not finite."""
     if found_inf is not None and float(found_inf):
         return None
     return grads if scale is None else [OPERATORS.div(g, scale) for g in grads]
@@ -143,8 +144,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "_amp_foreach_non_finite_check_and_unscale_": _amp_foreach_non_finite_check_and_unscale_,
     "_amp_update_scale_": _amp_update_scale_,
     "_fused_sgd_": _fused_sgd_,
-    "_fused_adam_": _adam("_fused_adam_", "adam"),
-    "_fused_adamw_": _adam("_fused_adamw_", "adamw"),
+    "_fused_adam_": _adam("_fused_adam_", False),
+    "_fused_adamw_": _adam("_fused_adamw_", True),
     "_foreach_lerp_": _foreach_lerp_,
     **{f"_foreach_{n}_": _foreach_inplace(n) for n in ("add", "mul", "div")},
     **{f"_foreach_{n}": _foreach(n) for n in (

@@ -3,8 +3,8 @@
 Arguments are lists with one tensor a parameter; they are written in place.
 """
 
-# Names: _adadelta_step _adagrad_step _adam_step _adamax_step _adamw_step _asgd_step _nadam_step
-# Names: _radam_step _rmsprop_step _rprop_step _sgd_step
+# Names: _adadelta_step _adagrad_step _adam_step _adamax_step _asgd_step _nadam_step _radam_step
+# Names: _rmsprop_step _rprop_step _sgd_step
 # Names: _each_add_list _each_add_number _each_div_list _each_div_number
 # Names: _each_mul_list _each_mul_number
 
@@ -109,11 +109,11 @@ class Rule:
 
 _BETAS = ("lr", "beta1", "beta2", "weight_decay", "eps")
 _AVERAGES = ("exp_avgs", "exp_avg_sqs")
+_DECOUPLED = ("decoupled_weight_decay",)
 RULES = {rule.name: rule for rule in (
     Rule("sgd", update_rules.sgd, ("momentum_buffers",),
          ("weight_decay", "momentum", "lr", "dampening"), ("nesterov", "is_first_step")),
-    Rule("adam", update_rules.adam, (*_AVERAGES, "max_exp_avg_sqs"), _BETAS),
-    Rule("adamw", update_rules.adamw, (*_AVERAGES, "max_exp_avg_sqs"), _BETAS),
+    Rule("adam", update_rules.adam, (*_AVERAGES, "max_exp_avg_sqs"), _BETAS, _DECOUPLED),
     Rule("adagrad", update_rules.adagrad, ("state_sums",),
          ("lr", "lr_decay", "weight_decay", "eps")),
     Rule("rmsprop", update_rules.rmsprop, ("square_avgs", "momentum_buffers", "grad_avgs"),
@@ -122,10 +122,10 @@ RULES = {rule.name: rule for rule in (
          ("lr", "rho", "eps", "weight_decay")),
     Rule("adamax", update_rules.adamax, ("exp_avgs", "exp_infs"), _BETAS),
     Rule("nadam", update_rules.nadam, _AVERAGES, (*_BETAS, "momentum_decay"),
-         ("decoupled_weight_decay",), ("mu_products",), before=update_rules.nadam_product),
-    Rule("radam", update_rules.radam, _AVERAGES, _BETAS, ("decoupled_weight_decay",)),
+         _DECOUPLED, ("mu_products",), before=update_rules.nadam_product),
+    Rule("radam", update_rules.radam, _AVERAGES, _BETAS, _DECOUPLED),
     Rule("rprop", update_rules.rprop, ("prevs", "step_sizes"),
-         ("eta_minus", "eta_plus", "step_min", "step_max")),
+         ("etaminus", "etaplus", "step_size_min", "step_size_max")),
     Rule("asgd", update_rules.asgd, ("axs",), ("lr", "lambd", "alpha", "t0", "weight_decay"),
          (), ("etas", "mus"), after=update_rules.asgd_rates),
 )}

@@ -75,19 +75,10 @@ def sgd(m: Any, o: Any, step: Any, param: Any, grad: Any, buffer: Any) -> Any:
     return m.fma(ahead, m.narrow(-o.lr), param), buffer
 
 
-def adam(m: Any, o: Any, step: Any, param: Any, grad: Any, *state: Any) -> Any:
-    """Adam with weight decay in the gradient."""
-    return _adam(m, o, step, param, m.scaled(grad, o.weight_decay, param), *state)
-
-
-def adamw(m: Any, o: Any, step: Any, param: Any, grad: Any, *state: Any) -> Any:
-    """Adam with weight decay of its own."""
-    return _adam(m, o, step, param * m.narrow(1.0 - o.lr * o.weight_decay), grad, *state)
-
-
-def _adam(m: Any, o: Any, step: Any, param: Any, grad: Any, average: Any, square: Any,
-          largest: Any) -> Any:
-    """The rest; `largest` is None without AMSGrad."""
+def adam(m: Any, o: Any, step: Any, param: Any, grad: Any, average: Any, square: Any,
+         largest: Any) -> Any:
+    """Adam, or AdamW where weight decay is decoupled; `largest` is None without AMSGrad."""
+    param, grad = _decayed(m, o, param, grad)
     average = m.fma(grad - average, m.narrow(1.0 - o.beta1), average)
     square = m.fma(square, m.narrow(o.beta2), grad * grad * m.narrow(1.0 - o.beta2))
     if largest is not None:
@@ -187,9 +178,9 @@ def rprop(m: Any, o: Any, step: Any, param: Any, grad: Any, previous: Any, size:
     """Steps by signs alone, longer while the sign stays and shorter when it turns."""
     agreement = grad * previous
     turned = agreement < 0.0
-    size = m.where(turned, size * m.narrow(o.eta_minus),
-                   m.where(agreement > 0.0, size * m.narrow(o.eta_plus), size))
-    size = m.minimum(m.maximum(size, m.narrow(o.step_min)), m.narrow(o.step_max))
+    size = m.where(turned, size * m.narrow(o.etaminus),
+                   m.where(agreement > 0.0, size * m.narrow(o.etaplus), size))
+    size = m.minimum(m.maximum(size, m.narrow(o.step_size_min)), m.narrow(o.step_size_max))
     grad = m.where(turned, 0.0, grad)
     return param - m.sign(grad) * size, grad, size
 

@@ -3,8 +3,8 @@
 from .._lazy import lazily
 
 _HOMES = {
-    "adadelta": "Adadelta", "adafactor": "Adafactor", "adagrad": "Adagrad", "adam": "Adam",
-    "adamw": "AdamW", "adamax": "Adamax", "asgd": "ASGD", "lbfgs": "LBFGS", "muon": "Muon",
+    "adadelta": "Adadelta", "_adafactor": "Adafactor", "adagrad": "Adagrad", "adam": "Adam",
+    "adamw": "AdamW", "adamax": "Adamax", "asgd": "ASGD", "lbfgs": "LBFGS", "_muon": "Muon",
     "nadam": "NAdam", "optimizer": "Optimizer", "radam": "RAdam", "rmsprop": "RMSprop",
     "rprop": "Rprop", "sgd": "SGD", "stateless": "swap_in_optimizer_params_and_state",
 }

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from ..base import absent
 from .._tensor import Tensor
-from .batches import update_all, zeros
+from .batches import run_lists, update_all, zeros
 from .checks import check_learning_rate, check_not_negative
 from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
 
@@ -68,4 +67,15 @@ def _new_state(group, param):
     return {"step": _scalar_state(0), "square_avg": zeros(param), "acc_delta": zeros(param)}
 
 
-__getattr__ = absent.names_of(__name__)
+def adadelta(
+    params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor],
+    acc_deltas: list[Tensor], state_steps: list[Tensor], capturable: bool = False,
+    foreach: bool | None = None, differentiable: bool = False, has_complex: bool = False, *,
+    lr: float | Tensor, rho: float, eps: float, weight_decay: float, maximize: bool,
+) -> None:
+    """One step of `Adadelta` on lists with a tensor a parameter; in place (see `adam`)."""
+    group = {
+        "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+        "differentiable": differentiable,
+    }
+    run_lists("adadelta", group, params, grads, state_steps, [square_avgs, acc_deltas])

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from ..base import absent
 from .. import functional as ops
 from .._tensor import Tensor
-from .batches import update_all
+from .batches import run_lists, update_all
 from .checks import check_implementation, check_learning_rate, check_not_negative
 from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
 
@@ -83,4 +82,17 @@ def _new_state(group, param):
     return {"step": _scalar_state(0), "sum": total}
 
 
-__getattr__ = absent.names_of(__name__)
+def adagrad(
+    params: list[Tensor], grads: list[Tensor], state_sums: list[Tensor],
+    state_steps: list[Tensor], fused: bool | None = None, grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None, has_sparse_grad: bool = False, foreach: bool | None = None,
+    differentiable: bool = False, has_complex: bool = False, *, lr: float | Tensor,
+    weight_decay: float, lr_decay: float, eps: float, maximize: bool,
+) -> None:
+    """One step of `Adagrad` on lists with a tensor a parameter; in place (see `adam`)."""
+    group = {
+        "lr": lr, "lr_decay": lr_decay, "weight_decay": weight_decay, "eps": eps,
+        "maximize": maximize, "differentiable": differentiable,
+    }
+    run_lists("adagrad", group, params, grads, state_steps, [state_sums],
+              scaling=(grad_scale, found_inf))

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from ..base import absent
 from .. import functional as ops
 from .._tensor import Tensor
 from ..core.dtypes import float32
-from .batches import update_all, zeros
+from .batches import run_lists, update_all, zeros
 from .checks import (
     check_betas,
     check_implementation,
@@ -106,13 +105,10 @@ class Adam(Optimizer):
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
-        return update_all(self, closure, _rule, _new_state, _names)
-
-
-def _rule(group: dict[str, Any]) -> str:
-    if group["foreach"] and not group["capturable"]:
-        _refuse_tensor("lr", group["lr"], RuntimeError)
-    return "adamw" if group["decoupled_weight_decay"] else "adam"
+        for group in self.param_groups:
+            if group["foreach"] and not group["capturable"]:
+                _refuse_tensor("lr", group["lr"], RuntimeError)
+        return update_all(self, closure, "adam", _new_state, _names)
 
 
 def _names(group: dict[str, Any]) -> tuple[str | bool, ...]:
@@ -147,4 +143,41 @@ def _check_betas_alike(betas: tuple, refuse_tensors: bool) -> None:
         check_single(f"betas[{index}]", beta)
 
 
-__getattr__ = absent.names_of(__name__)
+def adam(
+    params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], foreach: bool | None = None,
+    capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
+    grad_scale: Tensor | None = None, found_inf: Tensor | None = None, has_complex: bool = False,
+    decoupled_weight_decay: bool = False, *, amsgrad: bool, beta1: float | Tensor,
+    beta2: float | Tensor, lr: float | Tensor, weight_decay: float, eps: float, maximize: bool,
+) -> None:
+    """One step of `Adam` on lists with a tensor a parameter, written in place, without gradients.
+
+    Args:
+        params, grads, exp_avgs, exp_avg_sqs: tensors of equal shapes, parameter by parameter.
+        max_exp_avg_sqs: likewise with `amsgrad`; else not looked at.
+        state_steps: 0-dim tensors, one further on afterwards.
+        grad_scale, found_inf: what `GradScaler` multiplied the gradients by, and the tensor that
+            is 1 where nothing may change.
+        amsgrad, beta1, beta2, lr, weight_decay, eps, maximize, decoupled_weight_decay,
+            differentiable: options of the class.
+        foreach, fused, capturable, has_complex: accepted; all is one launch anyway.
+
+    Raises:
+        RuntimeError: a step that is a number, lists of different lengths, or a leaf of the tape
+            while gradients are recorded.
+
+    >>> param, grad = torch.ones(1), torch.ones(1)
+    >>> mean, square, step = torch.zeros(1), torch.zeros(1), torch.tensor(0.0)
+    >>> torch.optim.adam.adam([param], [grad], [mean], [square], [], [step], amsgrad=False,
+    ...     beta1=0.5, beta2=0.5, lr=0.25, weight_decay=0, eps=0, maximize=False)
+    >>> param.item(), mean.item(), step.item()
+    (0.75, 0.5, 1.0)
+    """
+    group = {
+        "lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay,
+        "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
+        "differentiable": differentiable,
+    }
+    states = [exp_avgs, exp_avg_sqs, max_exp_avg_sqs if amsgrad else None]
+    run_lists("adam", group, params, grads, state_steps, states, scaling=(grad_scale, found_inf))

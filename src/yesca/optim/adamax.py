@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from ..base import absent
 from .._tensor import Tensor
-from .batches import update_all, zeros
+from .batches import run_lists, update_all, zeros
 from .checks import check_betas, check_learning_rate, check_not_negative
 from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
 
@@ -67,4 +66,16 @@ def _new_state(group, param):
     return {"step": _scalar_state(0), "exp_avg": zeros(param), "exp_inf": zeros(param)}
 
 
-__getattr__ = absent.names_of(__name__)
+def adamax(
+    params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_infs: list[Tensor],
+    state_steps: list[Tensor], foreach: bool | None = None, maximize: bool = False,
+    differentiable: bool = False, capturable: bool = False, has_complex: bool = False, *,
+    eps: float, beta1: float | Tensor, beta2: float | Tensor, lr: float | Tensor,
+    weight_decay: float,
+) -> None:
+    """One step of `Adamax` on lists with a tensor a parameter; in place (see `adam`)."""
+    group = {
+        "lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay,
+        "maximize": maximize, "differentiable": differentiable,
+    }
+    run_lists("adamax", group, params, grads, state_steps, [exp_avgs, exp_infs])

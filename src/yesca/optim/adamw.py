@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from ..base import absent
 from .._tensor import Tensor
-from .adam import Adam
+from .adam import Adam, adam
 from .optimizer import ParamsT
 
 
@@ -58,4 +57,17 @@ class AdamW(Adam):
             group["decoupled_weight_decay"] = True
 
 
-__getattr__ = absent.names_of(__name__)
+def adamw(
+    params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor], state_steps: list[Tensor], foreach: bool | None = None,
+    capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
+    grad_scale: Tensor | None = None, found_inf: Tensor | None = None, has_complex: bool = False,
+    *, amsgrad: bool, beta1: float | Tensor, beta2: float | Tensor, lr: float | Tensor,
+    weight_decay: float, eps: float, maximize: bool,
+) -> None:
+    """One step of `AdamW` on lists: `adam` with decoupled weight decay."""
+    adam(
+        params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, foreach, capturable,
+        differentiable, fused, grad_scale, found_inf, has_complex, True, amsgrad=amsgrad,
+        beta1=beta1, beta2=beta2, lr=lr, weight_decay=weight_decay, eps=eps, maximize=maximize,
+    )

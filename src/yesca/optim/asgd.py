@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from ..base import absent
 from .._tensor import Tensor
-from .batches import update_all, zeros
+from .batches import run_lists, update_all, zeros
 from .checks import check_learning_rate, check_not_negative
 from .optimizer import (
     Closure,
@@ -87,4 +86,16 @@ def _new_state(group, param):
     }
 
 
-__getattr__ = absent.names_of(__name__)
+def asgd(
+    params: list[Tensor], grads: list[Tensor], axs: list[Tensor], mus: list[Tensor],
+    etas: list[Tensor], state_steps: list[Tensor], foreach: bool | None = None,
+    maximize: bool = False, differentiable: bool = False, capturable: bool = False,
+    has_complex: bool = False, *, lambd: float, lr: float | Tensor, t0: float, alpha: float,
+    weight_decay: float,
+) -> None:
+    """One step of `ASGD` on lists with a tensor a parameter; in place (see `adam`)."""
+    group = {
+        "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
+        "maximize": maximize, "differentiable": differentiable,
+    }
+    run_lists("asgd", group, params, grads, state_steps, [axs], (etas, mus))

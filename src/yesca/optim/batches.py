@@ -5,7 +5,7 @@ attribute reads. Nothing is remembered between steps: users replace gradients, s
 whole parameters at will, and reading them anew costs no more than checking a cache would.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from operator import is_not
 from types import SimpleNamespace
@@ -13,8 +13,10 @@ from typing import Any
 
 from .. import functional as ops
 from .._tensor import Tensor
+from ..autograd.modes import is_grad_enabled
 from ..core.dtypes import float32
-from ..dispatch.foreach import run_step
+from ..dispatch.foreach import run_step, unscaled
+from ..dispatch.inplace import check_tape
 from ..operators.optimizers import RULES
 from .optimizer import Closure, Optimizer, _evaluate, _get_value, _to_scalar
 
@@ -30,19 +32,25 @@ def with_gradients(group: dict[str, Any]) -> tuple[list[Tensor], list[Tensor]]:
     return params, [grad for grad in grads if grad is not None]
 
 
-def batches(group: dict[str, Any]) -> list[tuple[list[Tensor], list[Tensor]]]:
+def batches(group: dict[str, Any]) -> list[tuple[list[Any], ...]]:
     """Parameters and gradients of a group, one pair of lists for each device and dtype."""
     params, grads = with_gradients(group)
     if not params:
         return []
+    return apart(params, grads)
+
+
+def apart(params: list[Tensor], *beside: list[Any]) -> list[tuple[list[Any], ...]]:
+    """The parameters and what stands beside them, one row of lists for each device and dtype."""
     device, dtype = params[0].device, params[0].dtype
     if all(param.dtype is dtype and param.device is device for param in params):
-        return [(params, grads)]
-    kinds: dict[Any, tuple[list[Tensor], list[Tensor]]] = {}
-    for param, grad in zip(params, grads):
-        of_kind = kinds.setdefault((param.device, param.dtype), ([], []))
-        of_kind[0].append(param)
-        of_kind[1].append(grad)
+        return [(params, *beside)]
+    kinds: dict[Any, tuple[list[Any], ...]] = {}
+    for row in zip(params, *beside, strict=True):
+        key = row[0].device, row[0].dtype
+        lists = kinds.setdefault(key, tuple([] for _ in row))
+        for values, value in zip(lists, row):
+            values.append(value)
     return list(kinds.values())
 
 
@@ -76,7 +84,7 @@ def zeros(param: Tensor) -> Tensor:
 def update_all(
     optimizer: Optimizer,
     closure: Closure | None,
-    rule: str | Callable[[dict[str, Any]], str],
+    rule: str,
     new_state: Callable[[dict[str, Any], Tensor], dict[str, Any]],
     names: Callable[[dict[str, Any]], tuple[str | bool, ...]],
     scalars: tuple[str, ...] = (),
@@ -98,7 +106,7 @@ def update_all(
                     if not state:
                         state.update(new_state(group, param))
             run_rule(
-                rule if isinstance(rule, str) else rule(group),
+                rule,
                 group,
                 params,
                 grads,
@@ -107,6 +115,59 @@ def update_all(
                 [[state[name] for state in states] for name in scalars],
             )
     return loss
+
+
+def run_lists(
+    name: str,
+    group: dict[str, Any],
+    params: list[Tensor],
+    grads: list[Tensor],
+    steps: list[Tensor],
+    states: Sequence[list[Tensor] | None],
+    scalars: tuple[list[Tensor], ...] = (),
+    scaling: tuple[Tensor | None, Tensor | None] = (None, None),
+) -> None:
+    """`run_rule` on any mixture of devices and dtypes, for the functional forms of optimizers.
+
+    Raises:
+        RuntimeError: a step that is a number, lists of different lengths, or parameters that are
+            leaves of the tape while gradients are recorded.
+
+    states: lists of the rule; None for those that the options have no use for
+    scaling: the factor in all gradients, as `GradScaler` keeps it, and the tensor that is 1 where
+        one of them was not finite and nothing may change.
+    """
+    if not all(isinstance(step, Tensor) for step in steps):
+        raise RuntimeError(
+            "API has changed, `state_steps` argument must contain a list of singleton tensors"
+        )
+    given = [[None] * len(params) if values is None else values for values in states]
+    for lists in rows(group, params, grads, scaling, steps, *given, *scalars):
+        alike, own, counts, *rest = lists
+        present = [[] if states[k] is None else rest[k] for k in range(len(states))]
+        run_rule(name, group, alike, own, counts, present, rest[len(states):])
+
+
+def rows(
+    group: dict[str, Any],
+    params: list[Tensor],
+    grads: list[Tensor],
+    scaling: tuple[Tensor | None, Tensor | None],
+    *beside: list[Any],
+) -> list[tuple[list[Any], ...]]:
+    """What a functional form is given, checked, cut up as by `apart`; gradients without scale."""
+    if any(len(values) != len(params) for values in (grads, *beside)):
+        lengths = ", ".join(str(len(values)) for values in (params, grads, *beside))
+        raise RuntimeError(
+            "parameters, gradients, steps and states must be lists of one length each, but their "
+            f"lengths are {lengths}"
+        )
+    own = unscaled(grads, *scaling)
+    if own is None or not params:
+        return []
+    for param in params if not group["differentiable"] else ():
+        check_tape(param, is_grad_enabled(), False)
+    return apart(params, list(own), *beside)
 
 
 def run_rule(
@@ -150,10 +211,10 @@ def run_rule(
 _PARTS = {
     "beta1": ("betas", 0),
     "beta2": ("betas", 1),
-    "eta_minus": ("etas", 0),
-    "eta_plus": ("etas", 1),
-    "step_min": ("step_sizes", 0),
-    "step_max": ("step_sizes", 1),
+    "etaminus": ("etas", 0),
+    "etaplus": ("etas", 1),
+    "step_size_min": ("step_sizes", 0),
+    "step_size_max": ("step_sizes", 1),
 }
 
 

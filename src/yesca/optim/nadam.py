@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from ..base import absent
 from .._tensor import Tensor
-from .batches import update_all, zeros
+from .batches import run_lists, update_all, zeros
 from .checks import check_betas, check_learning_rate, check_not_negative
 from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
 
@@ -88,4 +87,18 @@ def _new_state(group, param):
     }
 
 
-__getattr__ = absent.names_of(__name__)
+def nadam(
+    params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+    mu_products: list[Tensor], state_steps: list[Tensor], decoupled_weight_decay: bool = False,
+    foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
+    has_complex: bool = False, maximize: bool = False, *, beta1: float | Tensor,
+    beta2: float | Tensor, lr: float | Tensor, weight_decay: float, momentum_decay: float,
+    eps: float,
+) -> None:
+    """One step of `NAdam` on lists with a tensor a parameter; in place (see `adam`)."""
+    group = {
+        "lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay,
+        "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
+        "maximize": maximize, "differentiable": differentiable,
+    }
+    run_lists("nadam", group, params, grads, state_steps, [exp_avgs, exp_avg_sqs], (mu_products,))

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from ..base import absent
 from .._tensor import Tensor
-from .batches import update_all, zeros
+from .batches import run_lists, update_all, zeros
 from .checks import check_betas, check_learning_rate, check_not_negative
 from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
 
@@ -76,4 +75,17 @@ def _new_state(group, param):
     return {"step": _scalar_state(0), "exp_avg": zeros(param), "exp_avg_sq": zeros(param)}
 
 
-__getattr__ = absent.names_of(__name__)
+def radam(
+    params: list[Tensor], grads: list[Tensor], exp_avgs: list[Tensor], exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor], decoupled_weight_decay: bool = False, foreach: bool | None = None,
+    differentiable: bool = False, capturable: bool = False, has_complex: bool = False,
+    maximize: bool = False, *, beta1: float | Tensor, beta2: float | Tensor, lr: float | Tensor,
+    weight_decay: float, eps: float,
+) -> None:
+    """One step of `RAdam` on lists with a tensor a parameter; in place (see `adam`)."""
+    group = {
+        "lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay,
+        "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
+        "differentiable": differentiable,
+    }
+    run_lists("radam", group, params, grads, state_steps, [exp_avgs, exp_avg_sqs])

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from ..base import absent
 from .._tensor import Tensor
-from .batches import update_all, zeros
+from .batches import run_lists, update_all, zeros
 from .checks import check_learning_rate, check_not_negative
 from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
 
@@ -92,4 +91,18 @@ def _names(group):
     )
 
 
-__getattr__ = absent.names_of(__name__)
+def rmsprop(
+    params: list[Tensor], grads: list[Tensor], square_avgs: list[Tensor], grad_avgs: list[Tensor],
+    momentum_buffer_list: list[Tensor], state_steps: list[Tensor], foreach: bool | None = None,
+    maximize: bool = False, differentiable: bool = False, capturable: bool = False,
+    has_complex: bool = False, *, lr: float | Tensor, alpha: float, eps: float,
+    weight_decay: float, momentum: float, centered: bool,
+) -> None:
+    """One step of `RMSprop` on lists with a tensor a parameter; in place (see `adam`)."""
+    group = {
+        "lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay, "momentum": momentum,
+        "maximize": maximize, "differentiable": differentiable,
+    }
+    buffers = momentum_buffer_list if momentum > 0 else None
+    states = [square_avgs, buffers, grad_avgs if centered else None]
+    run_lists("rmsprop", group, params, grads, state_steps, states)

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from ..base import absent
 from .. import functional as ops
 from .._tensor import Tensor
-from .batches import update_all, zeros
+from .batches import run_lists, update_all, zeros
 from .checks import check_learning_rate
 from .optimizer import (
     Closure,
@@ -83,4 +82,15 @@ def _new_state(group, param):
     }
 
 
-__getattr__ = absent.names_of(__name__)
+def rprop(
+    params: list[Tensor], grads: list[Tensor], prevs: list[Tensor], step_sizes: list[Tensor],
+    state_steps: list[Tensor], foreach: bool | None = None, capturable: bool = False,
+    maximize: bool = False, differentiable: bool = False, has_complex: bool = False, *,
+    step_size_min: float, step_size_max: float, etaminus: float, etaplus: float,
+) -> None:
+    """One step of `Rprop` on lists with a tensor a parameter; in place (see `adam`)."""
+    group = {
+        "etas": (etaminus, etaplus), "step_sizes": (step_size_min, step_size_max),
+        "maximize": maximize, "differentiable": differentiable,
+    }
+    run_lists("rprop", group, params, grads, state_steps, [prevs, step_sizes])

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from ..base import absent
 from .. import functional as ops
 from .._tensor import Tensor
-from .batches import batches, check_fused, run_rule
+from .batches import batches, check_fused, rows, run_rule
 from .checks import check_implementation, check_learning_rate, check_not_negative
 from .optimizer import (
     Closure,
@@ -91,42 +90,58 @@ class SGD(Optimizer):
             for params, grads in batches(group):
                 check_fused(group, params[0])
                 if group["momentum"] == 0:
-                    _launch(group, params, grads, [], False)
-                else:
-                    self._update_with_momentum(group, params, grads)
+                    _update(group, params, grads, [])
+                    continue
+                states = [self.state[param] for param in params]
+                buffers = [state.get("momentum_buffer") for state in states]
+                for index in _update(group, params, grads, buffers):
+                    states[index]["momentum_buffer"] = buffers[index]
         return loss
 
-    def _update_with_momentum(
-        self, group: dict[str, Any], params: list[Tensor], grads: list[Tensor]
-    ) -> None:
-        """One launch; two if some of the parameters have no buffer yet."""
-        state = self.state
-        buffers = [state[param].get("momentum_buffer") for param in params]
-        started = [index for index, buffer in enumerate(buffers) if buffer is not None]
-        if len(started) == len(params):
-            _launch(group, params, grads, buffers, False)
-            return
-        if started:
-            chosen = ([values[index] for index in started] for values in (params, grads, buffers))
-            _launch(group, *chosen, False)
-        fresh = [index for index, buffer in enumerate(buffers) if buffer is None]
-        params = [params[index] for index in fresh]
-        grads = [grads[index] for index in fresh]
-        buffers = [ops.empty_like(grad) for grad in grads]
-        _launch(group, params, grads, buffers, True)
-        for param, buffer in zip(params, buffers):
-            state[param]["momentum_buffer"] = buffer
 
-
-def _launch(
+def _update(
     group: dict[str, Any],
     params: list[Tensor],
     grads: list[Tensor],
-    buffers: list[Tensor],
-    is_first_step: bool,
+    buffers: list[Tensor | None],
+) -> list[int]:
+    """Update parameters of one device and dtype; the places of the buffers made for it.
+
+    One launch; two if some of the parameters have no buffer yet.
+    """
+    fresh = [index for index, buffer in enumerate(buffers) if buffer is None]
+    for index in fresh:
+        buffers[index] = ops.empty_like(grads[index])
+    if not fresh:
+        run_rule("sgd", group, params, grads, [], [buffers], [], is_first_step=False)
+        return fresh
+    chosen = set(fresh)
+    for first in (False, True):
+        some = [index for index in range(len(params)) if (index in chosen) is first]
+        if some:
+            own, slopes, momenta = ([v[k] for k in some] for v in (params, grads, buffers))
+            run_rule("sgd", group, own, slopes, [], [momenta], [], is_first_step=first)
+    return fresh
+
+
+def sgd(
+    params: list[Tensor], d_p_list: list[Tensor], momentum_buffer_list: list[Tensor | None],
+    has_sparse_grad: bool = False, foreach: bool | None = None, fused: bool | None = None,
+    grad_scale: Tensor | None = None, found_inf: Tensor | None = None, *, weight_decay: float,
+    momentum: float, lr: float | Tensor, dampening: float, nesterov: bool, maximize: bool,
 ) -> None:
-    """Update parameters of one device and dtype; all of them have a buffer, or none has."""
-    run_rule("sgd", group, params, grads, [], [buffers], [], is_first_step=is_first_step)
+    """One step of `SGD` on lists with a tensor a parameter; in place (see `adam`).
 
-
-__getattr__ = absent.names_of(__name__)
+    With momentum, an entry None of `momentum_buffer_list` is replaced by the buffer made for it.
+    """
+    group = {
+        "weight_decay": weight_decay, "momentum": momentum, "lr": lr, "dampening": dampening,
+        "nesterov": nesterov, "maximize": maximize, "differentiable": False,
+    }
+    places = list(range(len(params)))
+    buffers = momentum_buffer_list if momentum != 0 else places
+    for own, grads, momenta, where in rows(
+        group, params, d_p_list, (grad_scale, found_inf), buffers, places
+    ):
+        for index in _update(group, own, grads, momenta if momentum != 0 else []):
+            momentum_buffer_list[where[index]] = momenta[index]

@@ -13,7 +13,6 @@ PREFIX, OWN = "aten::", "yesca::"
 #: PyTorch's name -> the records that do its work.
 COUNTERPARTS: dict[str, str] = {
     "_fused_adam_": "_adam_step",
-    "_fused_adamw_": "_adamw_step",
     "_fused_sgd_": "_sgd_step",
     "_foreach_add": "_each_add_list _each_add_number",
     "_foreach_div": "_each_div_list _each_div_number",

@@ -5,7 +5,7 @@ from typing import Any
 
 from .. import functional as ops
 from .._tensor import Tensor
-from .batches import refuse_sparse, with_gradients, zeros
+from .batches import refuse_sparse, rows, with_gradients, zeros
 from .checks import check_single
 from .optimizer import (
     Closure,
@@ -84,14 +84,38 @@ class Muon(Optimizer):
         loss = _evaluate(closure)
         for group in self.param_groups:
             for param, grad in zip(*with_gradients(group)):
-                if param.is_complex():
-                    raise RuntimeError("Muon does not support complex parameters")
+                _refuse_complex(param)
                 refuse_sparse(self, grad)
                 state = self.state[param]
                 if "momentum_buffer" not in state:
                     state["momentum_buffer"] = zeros(grad)
                 _update(group, param, grad, state["momentum_buffer"])
         return loss
+
+
+def muon(
+    params: list[Tensor], grads: list[Tensor], muon_momentum_bufs: list[Tensor], *,
+    foreach: bool | None = None, lr: float, weight_decay: float, momentum: float, nesterov: bool,
+    ns_coefficients: tuple[float, float, float], ns_steps: int, eps: float,
+    adjust_lr_fn: str | None, has_complex: bool,
+) -> None:
+    """One step of `Muon` on lists with a matrix a parameter; in place (see `adam`)."""
+    if foreach:
+        raise RuntimeError("Foreach is not supported for Muon yet; leave foreach out")
+    group = {
+        "lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov,
+        "ns_coefficients": ns_coefficients, "ns_steps": ns_steps, "eps": eps,
+        "adjust_lr_fn": adjust_lr_fn, "differentiable": False,
+    }
+    for lists in rows(group, params, grads, (None, None), muon_momentum_bufs):
+        for param, grad, buffer in zip(*lists):
+            _refuse_complex(param)
+            _update(group, param, grad, buffer)
+
+
+def _refuse_complex(param: Tensor) -> None:
+    if param.is_complex():
+        raise RuntimeError("Muon does not support complex parameters")
 
 
 def _update(group: dict[str, Any], param: Tensor, grad: Tensor, buffer: Tensor) -> None:

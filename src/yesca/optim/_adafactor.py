@@ -5,7 +5,7 @@ from typing import Any
 from .. import functional as ops
 from .._tensor import Tensor
 from ..core.dtypes import bfloat16, float16, float32, float64
-from .batches import refuse_sparse, with_gradients, zeros
+from .batches import refuse_sparse, rows, with_gradients, zeros
 from .checks import check_single
 from .optimizer import (
     Closure,
@@ -85,14 +85,44 @@ class Adafactor(Optimizer):
         loss = _evaluate(closure)
         for group in self.param_groups:
             for param, grad in zip(*with_gradients(group)):
-                if param.is_complex():
-                    raise RuntimeError("Adafactor does not support complex parameters")
+                _refuse_complex(param)
                 refuse_sparse(self, grad)
                 state = self.state[param]
                 if not state:
                     state.update(_new_state(grad))
-                _update(group, param, -grad if group["maximize"] else grad, state)
+                _update(group, param, grad, state)
         return loss
+
+
+def adafactor(
+    params: list[Tensor], grads: list[Tensor], row_vars: list[Tensor | None],
+    col_vars: list[Tensor | None], variances: list[Tensor | None], state_steps: list[Tensor],
+    foreach: bool | None = None, grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None, has_complex: bool = False, *, d: float, lr: float | Tensor,
+    beta2_decay: float, weight_decay: float, eps1: float | None, eps2: float, maximize: bool,
+) -> None:
+    """One step of `Adafactor` on lists with a tensor a parameter; in place (see `adam`).
+
+    A parameter of two dimensions or more has a `row_vars` and a `col_vars`, others a `variances`;
+    what a parameter has not is None.
+    """
+    group = {
+        "lr": lr, "beta2_decay": beta2_decay, "eps": (eps1, eps2), "d": d,
+        "weight_decay": weight_decay, "maximize": maximize, "differentiable": False,
+    }
+    for lists in rows(group, params, grads, (grad_scale, found_inf), state_steps, row_vars,
+                      col_vars, variances):
+        for param, grad, *values in zip(*lists):
+            _refuse_complex(param)
+            _update(group, param, grad, dict(zip(_STATE, values)))
+
+
+def _refuse_complex(param: Tensor) -> None:
+    if param.is_complex():
+        raise RuntimeError("Adafactor does not support complex parameters")
+
+
+_STATE = ("step", "row_var", "col_var", "variance")
 
 
 def _new_state(grad: Tensor) -> dict[str, Tensor]:
@@ -109,6 +139,7 @@ def _new_state(grad: Tensor) -> dict[str, Tensor]:
 def _update(
     group: dict[str, Any], param: Tensor, grad: Tensor, state: dict[str, Tensor]
 ) -> None:
+    grad = -grad if group["maximize"] else grad
     step = state["step"].add_(1).item()
     lr, (eps1, eps2) = _get_value(group["lr"]), group["eps"]
     eps1 = _EPSILON[param.dtype] if eps1 is None else eps1
