@@ -12,7 +12,7 @@ from yesca.dispatch import call, fast
 from yesca.operators import record, sorting
 from yesca.runtime import threads, units, variants
 from yesca.runtime.native.launch import run_stages
-from yesca.targets import products
+from yesca.targets import products_stages
 
 
 def forget_plans():
@@ -30,7 +30,8 @@ def small(elements=1):
         for module, name, value in (
                 (variants, "LEAST_GRAIN", elements), (variants, "MOST_GRAIN", elements),
                 (sorting, "ROW_GRAIN", elements),
-                (products, "CHUNK_FLOPS", elements), (products, "CHUNK_BYTES", elements)):
+                (products_stages, "CHUNK_FLOPS", elements),
+                (products_stages, "CHUNK_BYTES", elements)):
             stack.enter_context(mock.patch.object(module, name, value))
         forget_plans()
         try:

@@ -19,6 +19,7 @@ from . import cache as _cache
 from . import forks
 from .compiler import Compiler, MachineError, probed_features
 from .object_symbols import undefined_symbols
+from .tile_unit import usable
 
 # Part of every entry's name: raise it when passes or options change.
 PIPELINE_VERSION = 1
@@ -251,7 +252,7 @@ class Engine:
 
     def _choose_cpu(self):
         cpu = settings.CPU.get()
-        host = "" if cpu else self._llvm.get_host_cpu_features().flatten()
+        host = "" if cpu else usable(self._llvm.get_host_cpu_features().flatten())
         # The user's words come last: LLVM obeys the last, with all that depends on it.
         words = [word for word in (host, settings.CPU_FEATURES.get()) if word]
         return cpu or self._llvm.get_host_cpu_name(), ",".join(words)

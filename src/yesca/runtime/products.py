@@ -14,7 +14,9 @@ from ..core.dtypes import DType
 from ..core.views import collapse, expand_strides
 from ..loops import ir
 from ..loops.cost import Cost
-from ..targets.products import ProductPlan, plan_product, product_kernel, product_target
+from ..targets.products import (
+    ProductPlan, pairs_pay, plan_product, product_kernel, product_target,
+)
 from . import kernels, machine
 
 FEW_LAUNCHES = 8  # batches that do not join are launched one by one up to this many,
@@ -85,8 +87,10 @@ def product(p: Any, a: Any, b: Any, c: Any, initial: Any = None, alpha: Any = ON
         return
     wide = compute_dtype(c.spec.dtype)
     goal = c
-    if wide is not c.spec.dtype or not _side_by_side(c, shape):
-        goal = p.temporary(shape, wide)
+    rounds = pairs_pay(c.spec.dtype.name, *shape[-2:], a.spec.shape[-1], target())
+    stored = c.spec.dtype if rounds else wide
+    if stored is not c.spec.dtype or not _side_by_side(c, shape):
+        goal = p.temporary(shape, stored)
     if initial is not None:
         initial = _initial(p, initial, shape, wide)
     _floats(p, a, b, goal, initial, alpha, beta)
@@ -188,7 +192,8 @@ def _floats(p: Any, a: Any, b: Any, c: Any, initial: Any, alpha: Factor, beta: F
         beta=float(beta.value),
         initial_strides=(inner[3][0], inner[3][1]) if initial is not None else None,
         a_pieces=tuple(at * items[0] for at in pieces[0]),
-        b_pieces=tuple(at * items[1] for at in pieces[1]))
+        b_pieces=tuple(at * items[1] for at in pieces[1]),
+        narrow=c.spec.dtype is dtypes.bfloat16)
     scratch = p.temporary((plan.scratch_bytes,), dtypes.uint8) if plan.scratch_bytes else None
     for place in _places(sizes[1:]):
         moved = [r.moved(sum(at * s for at, s in zip(place, step[1:], strict=True)))

@@ -11,6 +11,7 @@ tile   everything else: micro-tiles in registers, after "pack" where reading in 
        of the compute dtype, A is packed by the units themselves, a few panels at a time, or B,
        panel by panel, where the rows are so few that each unit has all or half of them;
        so they do with operands in pieces, each of which begins at an offset of its own
+pairs  bfloat16 where the machine multiplies pairs of it, after "pairs_pack"
 """
 
 from __future__ import annotations
@@ -19,19 +20,20 @@ from dataclasses import dataclass, replace
 
 from .products_dot import DOT_WORDS, dot_kernel
 from .products_micro import GATHER_ROWS, TILE_WORDS, tile_kernel
-from .products_pack import PACK_WORDS, pack_kernel
-from .products_sizes import ALIGN, Packed, Product, ahead, block_inner, panel_bytes, word_of
-from .products_text import Blocking, ProductTarget, compute_dtype, declarations, product_target
+from .products_pack import pack_kernel
+from .products_pairs import PAIRS_WORDS, SIDE, declared, pairs_kernel, pairs_pack_kernel
+from .products_sizes import ALIGN, Packed, Product, ahead, block_inner, panel_bytes
+from .products_stages import (
+    BLOCK_PANELS, SMALL_INNER, Operand, Stage, compute_stage, cut, element_cost, pack_stage,
+)
+from .products_text import Blocking, ProductTarget, declarations, product_target
 
-__all__ = ["ProductPlan", "Stage", "plan_product", "product_kernel", "product_target"]
+__all__ = ["ProductPlan", "Stage", "pairs_pay", "plan_product", "product_kernel",
+           "product_target"]
 
-CHUNK_FLOPS = 1 << 20  # about 8 µs of one core: smaller pieces are not worth another thread
-CHUNK_BYTES = 1 << 17
-BLOCK_PANELS = 8  # panels of A, and of B, in a full unit that reads A where it lies: few lines
 NEAR_BYTES = 1 << 19  # a B that stays in L2 while other things pass by
 UPRIGHT_BYTES = 7 << 16  # an A that stays in L2 while a panel of B after the other is packed in L1
 FEW_UNITS = 8  # so few that not all threads have something to do
-FEWEST_UNITS = 20  # smaller blocks make more: the last ones, when some threads have ended, are few
 PACK_A_FROM = 512  # columns of C beyond which a packed A is read often enough,
 PACK_UPRIGHT_FROM = 255  # ... if its rows lie side by side, so that packing is copying
 PACK_B_FROM = 256  # rows of C beyond which a packed B is read often enough
@@ -39,31 +41,14 @@ PACK_FAR_FROM = 127  # both, where the steps of K lie so far apart that each is 
 FAR_BYTES = 2048  # there few of a panel's lines fit into the sets of a cache that they share,
 FAR_STEPS = 96  # ... if the steps are more than the pages that a machine knows at once
 DOT_ROWS = 32  # rows of C up to which transposed B is read where it lies, K being long
-SMALL_INNER = 32  # steps of K up to which a product is the writing of C
 SMALL_PRODUCT = 1 << 12  # multiplications up to which launches cost more than anything else
 GATHER_STEPS = 256  # of K, at least, in a block of rows that lie in pieces
+PAIRS_LEAST = 9  # rows, columns and steps of K, and multiplications,
+PAIRS_PRODUCT = 1 << 15  # ... from which on products of pairs pay
+PAIRS_IN_PLACE = 128  # columns of C up to which A is read where it lies: lines far apart are slow
+PAIRS_SPEED = 6  # how much faster they are
+PAIRS_NEAR = 3 << 18  # bytes of A that stay in L2 while panels of B pass by
 TURN_ELEMENTS = 1 << 16  # elements of B that may be transposed by one thread
-PACK_INNER = 256  # steps of K in one unit of packing,
-PACK_ROWS = 32  # ... where rows are copied: all panels take their part of these before the next
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One launch: `kernel` of `dtype` over `units`, `grain` at a time, behind a barrier.
-
-    `words` are the parameter words; for each (place, role) of `pointers` the address of that role
-    ("a", "b", "c", "initial" or "scratch") is added to the word, which holds a byte offset. The
-    words of `scalars` ("alpha", "beta") may be set anew for a run: the float of the compute dtype
-    in the low bytes.
-    """
-
-    kernel: str
-    dtype: str
-    units: int
-    grain: int
-    words: tuple[int, ...]
-    pointers: tuple[tuple[int, str], ...]
-    scalars: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,9 +65,12 @@ class ProductPlan:
 def product_kernel(kind: str, dtype: str, target: ProductTarget, name: str) -> str:
     """The LLVM module of one kernel of a plan's stages, its entry called `name`.
 
-    `kind` and `dtype` are those of a `Stage`: "pack", "tile", "row", "dot" or "dots". The entry is
-    `void name(ptr words, i64 lo, i64 hi)`.
+    `kind` and `dtype` are those of a `Stage`: "pack", "tile", "row", "dot", "dots", "pairs_pack"
+    or "pairs". The entry is `void name(ptr words, i64 lo, i64 hi)`.
     """
+    if kind in ("pairs", "pairs_pack"):
+        text = (pairs_kernel if kind == "pairs" else pairs_pack_kernel)(name, target)
+        return declared(text) + text
     if kind == "pack":
         text = pack_kernel(name, target, dtype)
     elif kind == "tile":
@@ -123,6 +111,7 @@ def plan_product(
     activation: str = "none",
     a_pieces: tuple[int, ...] = (0,),
     b_pieces: tuple[int, ...] = (0,),
+    narrow: bool = False,
 ) -> ProductPlan:
     """Plan C[b] = activation(alpha * A[b] @ B[b] + beta * D[b]).
 
@@ -158,9 +147,47 @@ def plan_product(
         return ProductPlan((), 0, flops, read, written)
     if product.gathers and k:
         stages, scratch = _tiled(product, target)
+    elif pairs_pay(dtype, m, n, k, target):
+        stages, scratch = _paired(product, target, narrow)
     else:
         stages, scratch = _choose(_simplify(product), target)
     return ProductPlan(stages, scratch, flops, read, written)
+
+
+def pairs_pay(dtype: str, m: int, n: int, k: int, target: ProductTarget) -> bool:
+    """Whether a product is worth packing for instructions that multiply pairs of bfloat16."""
+    return (target.pairs and dtype == "bfloat16" and min(m, n, k) >= PAIRS_LEAST
+            and m * n * k >= PAIRS_PRODUCT)
+
+
+def _paired(p: Product, target: ProductTarget, narrow: bool) -> tuple[tuple[Stage, ...], int]:
+    """Pairs of steps of K at once. B is packed, and A, unless its rows lie in whole blocks of K and
+    few panels of B want them: then only its last rows, where they are no whole panel."""
+    if p.batch > 1 and p.b[0] == 0:
+        p = _simplify(p)
+    blocks = -(-p.k // SIDE)
+    batches = [p.batch if own else 1 for own in (p.a[0], p.b[0])]
+    b = Packed(p.k, SIDE, batches[1], -(-p.n // SIDE), p.size, SIDE)
+    from_b = Operand(b, p.roles[1], p.n, (p.b[0], p.b[2], p.b[1]), 0)
+    packs_all = p.a[2] != p.size or p.k % SIDE != 0 or p.n > PAIRS_IN_PLACE
+    whole = 0 if packs_all else p.m // SIDE * SIDE
+    panels = -(-(p.m - whole) // SIDE)
+    a = Packed(p.k, SIDE, batches[0], panels, p.size, SIDE)
+    from_a = Operand(a, p.roles[0], p.m - whole, p.a, b.total, whole * p.a[1])
+    values = {
+        "b": 0, "tail": b.total, "blocks": blocks, "narrow": int(narrow),
+        "b_panel": b.panel_stride, "b_batch": b.batch_stride,
+        "a_row": p.a[1], "a_step": SIDE * p.size, "a_batch": p.a[0],
+        "tail_from": whole, "tail_panel": a.panel_stride, "tail_batch": a.batch_stride,
+    }  # fmt: skip
+    work = max(1, element_cost(p, once=False) // PAIRS_SPEED)
+    most = max(1, min(BLOCK_PANELS, PAIRS_NEAR // a.panel_stride))
+    units = cut(p, (SIDE, SIDE), work, (most, BLOCK_PANELS))
+    stage = compute_stage(replace(p, roles=(p.roles[0], "scratch")), "pairs", PAIRS_WORDS, values,
+                          units, work)
+    stage = replace(stage, pointers=(*stage.pointers, (PAIRS_WORDS.index("tail"), "scratch")))
+    pack = pack_stage(p, from_a if panels else None, from_b, kernel="pairs_pack")
+    return (pack, stage), b.total + (a.total if panels else 0)
 
 
 def _simplify(p: Product) -> Product:
@@ -218,7 +245,7 @@ def _dot(p: Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
     if p.b[1] == p.size:
         return (_dot_stage(p, "dot", tile),), 0
     packed = Packed(p.n, p.k, 1, 1, p.goal)
-    pack = _pack_stage(p, None, (packed, p.roles[1], p.k, 0, p.b[1], p.b[2], 0))
+    pack = pack_stage(p, None, Operand(packed, p.roles[1], p.k, (0, *p.b[1:]), 0))
     p = replace(p, b=(0, p.goal, p.k * p.goal), roles=(p.roles[0], "scratch"))
     return (pack, _dot_stage(p, "dot", tile)), packed.total
 
@@ -236,75 +263,12 @@ def _turned(p: Product) -> Product:
     return replace(p, m=p.n, n=p.m, a=a, b=b, c=c, d=d, roles=p.roles[::-1])
 
 
-def _work(p: Product, once: bool) -> int:
-    """What an element of C costs, in operations; reading counts where operands are read `once`."""
-    read = p.size * p.k * (p.m + p.n) // (p.m * p.n) if once else 0
-    return max(2 * max(p.k, 8), read * (CHUNK_FLOPS // CHUNK_BYTES))
-
-
-def _blocks(p: Product, tile: tuple[int, int], work: int,
-            most: tuple[int, int] = (BLOCK_PANELS, BLOCK_PANELS), packs: str = ""
-            ) -> dict[str, int]:
-    """Cut C into units: full blocks, or smaller ones while they are few and worthwhile.
-
-    work: what an element costs. A full block has `most` panels of A and of B. Units that pack A
-    are rather low than narrow, those that pack B rather narrow than low.
-    """
-    panels = [-(-p.m // tile[0]), -(-p.n // tile[1])]
-    block = [min(pair) for pair in zip(panels, most)]
-    short = p.k <= SMALL_INNER and not p.gathers
-    if short:
-        block = [1, min(panels[1], 8 * BLOCK_PANELS)]  # write C in the order it lies
-
-    def units() -> int:
-        return p.batch * -(-panels[0] // block[0]) * -(-panels[1] // block[1])
-
-    while units() < FEWEST_UNITS and block != [1, 1] and not short:
-        if work * block[0] * block[1] * tile[0] * tile[1] < 2 * CHUNK_FLOPS:
-            break
-        wider = int(block[1] > 1 and block[1] * 2 >= block[0])
-        if packs:
-            wider = int(block[1] > 1 if packs == "b" else block[0] <= 2)
-        block[wider] = -(-block[wider] // 2)
-    counts = [-(-panel // part) for panel, part in zip(panels, block)]
-    block = [-(-panel // count) for panel, count in zip(panels, counts)]  # even blocks
-    return {
-        "block_rows": block[0] * tile[0],
-        "block_columns": block[1] * tile[1],
-        "row_blocks": -(-panels[0] // block[0]),
-        "column_blocks": -(-panels[1] // block[1]),
-    }
-
-
-def _compute_stage(
-    p: Product, kernel: str, names: tuple, values: dict, blocks: dict, work: int
-) -> Stage:
-    """A stage whose units are blocks of C; work: what an element costs."""
-    d = p.d or (0, 0)
-    values = {
-        "c": 0, "d": 0, "a": 0, "b": 0, "rows": p.m, "columns": p.n, "inner": p.k,
-        "c_batch": p.c[0], "c_row": p.c[1], "d_batch": d[0], "d_row": d[1],
-        "alpha": word_of(p, p.alpha), "beta": word_of(p, p.beta), "floor": word_of(p, p.floor),
-        **blocks, **values,
-    }  # fmt: skip
-    pointers = [(0, "c"), (2, p.roles[0]), (3, p.roles[1])] + [(1, "initial")] * (p.d is not None)
-    units = p.batch * blocks["row_blocks"] * blocks["column_blocks"]
-    cost = max(1, p.batch * p.m * p.n * work // units)
-    grain = max(1, min(units, CHUNK_FLOPS // cost))
-    words = tuple(values[name] for name in names)
-    if names is TILE_WORDS:
-        words += p.a_pieces + p.b_pieces
-    dtype = p.dtype if kernel in ("dot", "dots") else compute_dtype(p.dtype)
-    scalars = tuple((names.index(name), name) for name in ("alpha", "beta"))
-    return Stage(kernel, dtype, units, grain, words, tuple(pointers), scalars)
-
-
 def _dots(p: Product) -> tuple[tuple[Stage, ...], int]:
     """A matrix with K side by side times one column, packed first if its elements lie apart."""
     if p.b[1] == p.size:
         return (_dot_stage(p, "dots", (4, 1)),), 0
     packed = Packed(p.k, 1, p.batch if p.b[0] else 1, 1, p.goal)
-    pack = _pack_stage(p, None, (packed, p.roles[1], p.n, p.b[0], p.b[2], p.b[1], 0))
+    pack = pack_stage(p, None, Operand(packed, p.roles[1], p.n, (p.b[0], p.b[2], p.b[1]), 0))
     p = replace(p, b=(packed.batch_stride, p.size, p.size), roles=(p.roles[0], "scratch"))
     return (pack, _dot_stage(p, "dots", (4, 1))), packed.total
 
@@ -313,8 +277,8 @@ def _dot_stage(p: Product, kernel: str, tile: tuple[int, int]) -> Stage:
     """The stage of a dot kernel."""
     values = {"a_row": p.a[1], "a_batch": p.a[0], "b_column": p.b[2], "b_batch": p.b[0]}
     step = (tile[0] * 4, tile[1] * 4) if tile[1] > 1 else (tile[0] * 8, 1)
-    work = _work(p, once=True)
-    return _compute_stage(p, kernel, DOT_WORDS, values, _blocks(p, step, work), work)
+    work = element_cost(p, once=True)
+    return compute_stage(p, kernel, DOT_WORDS, values, cut(p, step, work), work)
 
 
 def _tile_stage(p: Product, target: ProductTarget, kernel: str, tile: tuple[int, int], a: tuple,
@@ -348,9 +312,9 @@ def _tile_stage(p: Product, target: ProductTarget, kernel: str, tile: tuple[int,
         most = (min(full.room_bytes // panel, full.packed_panels), full.packing_panels)
     elif p.roles[0] == "scratch":
         most = (full.packed_panels, full.packed_panels)
-    work = _work(p, once=kernel == "row")
-    blocks = _blocks(p, tile, work, most, packs)
-    return _compute_stage(p, kernel, TILE_WORDS, values, blocks, work)
+    work = element_cost(p, once=kernel == "row")
+    blocks = cut(p, tile, work, most, packs)
+    return compute_stage(p, kernel, TILE_WORDS, values, blocks, work)
 
 
 def _gathered_block(p: Product, full: Blocking, rows: int) -> tuple[int, int]:
@@ -378,36 +342,6 @@ def _units_pack(p: Product, target: ProductTarget, tile: tuple[int, int]) -> boo
     return p.batch * -(-p.m // high) >= FEW_UNITS
 
 
-def _pack_stage(p: Product, *operands: tuple | None) -> Stage:
-    """The stage that packs A, B or both.
-
-    An operand is (layout, role, lanes, batch stride, lane stride, inner stride, scratch offset).
-    """
-    words, pointers, units, total = [], [], 0, 0
-    for operand in operands:
-        if operand is None:
-            words += [0] * len(PACK_WORDS)
-            continue
-        packed, role, lanes, batch_stride, lane_stride, inner_stride, offset = operand
-        copied = lane_stride == p.size
-        chunk = PACK_ROWS if copied else PACK_INNER
-        chunks = -(-packed.inner // chunk)
-        count = packed.batches * packed.panels * chunks
-        values = {
-            "source": 0, "goal": offset, "units": count, "lanes": lanes, "inner": packed.inner,
-            "lane_stride": lane_stride, "inner_stride": inner_stride, "batch_stride": batch_stride,
-            "width": packed.width, "panels": packed.panels, "panel_stride": packed.panel_stride,
-            "goal_batch": packed.batch_stride, "chunks": chunks, "chunk_inner": chunk,
-            "panels_first": int(copied),
-        }  # fmt: skip
-        pointers += [(len(words), role), (len(words) + 1, "scratch")]
-        words += [values[name] for name in PACK_WORDS]
-        units += count
-        total += packed.total
-    grain = max(1, min(units, CHUNK_BYTES * units // max(total, 1)))
-    return Stage("pack", p.dtype, units, grain, tuple(words), tuple(pointers))
-
-
 def _pack_from(p: Product, step: int, across: int, plain: int, upright: int) -> int:
     """How often an operand must be read for packing to pay, by the strides of its panels.
 
@@ -429,7 +363,7 @@ def _tiled(p: Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
     a, b, (a_role, b_role), scratch = p.a, p.b, p.roles, 0
     half = p.size != p.goal
     even = target.mask_registers or p.n % columns == 0
-    packs: list[tuple | None] = [None, None]
+    packs: list[Operand | None] = [None, None]
     changes: dict[str, int] = {}
     often = half or p.n > _pack_from(p, a[2], a[1], PACK_A_FROM, PACK_UPRIGHT_FROM)
     often = often and len(p.a_pieces) == 1
@@ -442,13 +376,13 @@ def _tiled(p: Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
         by_units = "a"
     if often and by_units != "a":
         packed = Packed(p.k, rows, p.batch if a[0] else 1, -(-p.m // rows), p.goal)
-        packs[0] = (packed, a_role, p.m, *a, scratch)
+        packs[0] = Operand(packed, a_role, p.m, a, scratch)
         changes |= {"a": scratch, "a_panel": packed.panel_stride}
         a, a_role = (packed.batch_stride, p.goal, rows * p.goal), "scratch"
         scratch += packed.total
     if b_often and by_units != "b":
         packed = Packed(p.k, columns, p.batch if b[0] else 1, -(-p.n // columns), p.goal)
-        packs[1] = (packed, b_role, p.n, b[0], b[2], b[1], scratch)
+        packs[1] = Operand(packed, b_role, p.n, (b[0], b[2], b[1]), scratch)
         changes |= {"b": scratch, "b_panel": packed.panel_stride}
         b, b_role = (packed.batch_stride, columns * p.goal, p.goal), "scratch"
         scratch += packed.total
@@ -456,5 +390,5 @@ def _tiled(p: Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
     words = dict(zip(TILE_WORDS, stage.words)) | changes
     stage = replace(stage, words=(*words.values(), *stage.words[len(words):]))
     if any(packs) and p.k:
-        return (_pack_stage(p, *packs), stage), scratch
+        return (pack_stage(p, *packs), stage), scratch
     return (stage,), scratch

@@ -8,7 +8,7 @@ one).
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from .products_text import (
     ITEM_BYTES, LLVM_TYPE, PLAINEST, Code, ProductTarget, Vectors, compute_dtype, widen,
@@ -29,13 +29,11 @@ PACK = {name: place for place, name in enumerate(PACK_WORDS)}
 def pack_kernel(name: str, target: ProductTarget, dtype: str) -> str:
     """The pack kernel of one dtype."""
     code = Code(f"define void @{name}(ptr noalias %words, i64 %lo, i64 %hi) {target.attributes()}")
-    first = code.word("%words", PACK["units"])
-    second = code.at("%words", str(8 * len(PACK_WORDS)))
+    goal_size = Vectors(None, PLAINEST, dtype).size
     with code.loop("%lo", "%hi", "1") as loop:
-        in_first = code.value(f"icmp slt i64 {loop.index}, {first}")
-        operand = code.value(f"select i1 {in_first}, ptr %words, ptr {second}")
-        before = code.value(f"select i1 {in_first}, i64 0, i64 {first}")
-        _unit(code, name, dtype, operand, code.sub(loop.index, before))
+        unit = operand_unit(code, loop.index, goal_size)
+        pitch = code.mul(unit.width, str(goal_size))
+        fill_panel(code, name, unit.goal, pitch, unit.source, unit.strides, unit.count, unit.lanes)
     return panel_functions(name, target, dtype) + code.text()
 
 
@@ -76,14 +74,34 @@ def copy_lanes(code: Code, name: str, goal: str, source: str, lanes: str) -> Non
     code.do(f"call void @{name}_copy(ptr {goal}, i64 0, ptr {source}, i64 0, i64 1, i64 {lanes})")
 
 
-def _unit(code: Code, name: str, dtype: str, operand: str, unit: str) -> None:
-    """Emit one unit: find its part of the operand, and the panel that it goes to."""
+@dataclass(frozen=True)
+class OperandUnit:
+    """What a unit of packing copies: `count` steps of K of `lanes` lanes."""
+
+    first: str  # whether the operand is A
+    source: str
+    goal: str
+    strides: tuple[str, str]  # of the source, from lane to lane and along K
+    count: str
+    lanes: str
+    width: str  # lanes of the panel
+
+
+def operand_unit(code: Code, unit: str, goal_size: int) -> OperandUnit:
+    """Emit the finding of a unit's part of its operand, and of the panel that it goes to.
+
+    goal_size: bytes of a packed element.
+    """
+    count_first = code.word("%words", PACK["units"])
+    second = code.at("%words", str(8 * len(PACK_WORDS)))
+    first = code.value(f"icmp slt i64 {unit}, {count_first}")
+    operand = code.value(f"select i1 {first}, ptr %words, ptr {second}")
+    unit = code.sub(unit, code.value(f"select i1 {first}, i64 0, i64 {count_first}"))
     words = {word: code.word(operand, place) for word, place in PACK.items() if place > 1}
-    goal_size = Vectors(None, PLAINEST, dtype).size
     turned = code.value(f"icmp ne i64 {words['panels_first']}, 0")
 
-    def either(first: str, second: str) -> str:
-        return code.value(f"select i1 {turned}, i64 {first}, i64 {second}")
+    def either(one: str, other: str) -> str:
+        return code.value(f"select i1 {turned}, i64 {one}, i64 {other}")
 
     inner, outer = (either(*pair) for pair in ((words["panels"], words["chunks"]),
                                                (words["chunks"], words["panels"])))
@@ -99,12 +117,11 @@ def _unit(code: Code, name: str, dtype: str, operand: str, unit: str) -> None:
     source = code.at(source, code.mul(start, words["inner_stride"]))
     goal = code.at(code.word(operand, 1, "ptr"), code.mul(batch, words["goal_batch"]))
     goal = code.at(goal, code.mul(panel, words["panel_stride"]))
-    pitch = code.mul(words["width"], str(goal_size))
-    goal = code.at(goal, code.mul(start, pitch))
+    goal = code.at(goal, code.mul(start, code.mul(words["width"], str(goal_size))))
     count = code.smaller(code.sub(words["inner"], start), words["chunk_inner"])
     lanes = code.smaller(code.sub(words["lanes"], lane), words["width"])
     strides = (words["lane_stride"], words["inner_stride"])
-    fill_panel(code, name, goal, pitch, source, strides, count, lanes)
+    return OperandUnit(first, source, goal, strides, count, lanes, words["width"])
 
 
 _HEADER = "define internal void @{}(ptr %goal, i64 %pitch, ptr %source, {}, "
@@ -228,7 +245,7 @@ def _squares(code: Code, vector: Vectors, dtype: str, pointers: list[str], goal:
         offset = code.mul(inner.index, str(ITEM_BYTES[dtype]))
         rows = [vector.read(dtype, code.at(pointer, offset)) for pointer in pointers]
         start = code.at(goal, code.mul(inner.index, "%pitch"))
-        for step, row in enumerate(_square(code, vector, rows)):
+        for step, row in enumerate(square(code, vector, rows)):
             write = code.at(start, code.mul("%pitch", str(step)))
             if used == vector.lanes:
                 vector.store(row, write, mask)
@@ -241,7 +258,7 @@ def _squares(code: Code, vector: Vectors, dtype: str, pointers: list[str], goal:
                 place += lanes
 
 
-def _square(code: Code, vector: Vectors, rows: list[str]) -> list[str]:
+def square(code: Code, vector: Vectors, rows: list[str]) -> list[str]:
     """Transpose a square of vectors: swap the off-diagonal blocks, halving the block each time.
 
     What machines swap by one instruction are blocks of 8 bytes and more; pairs of floats are

@@ -67,18 +67,23 @@ def block_inner(k: int) -> int:
 
 @dataclass(frozen=True)
 class Packed:
-    """The layout of a packed operand: panels of `width` lanes, each of `inner` steps."""
+    """The layout of a packed operand: panels of `width` lanes, each of `inner` steps.
+
+    Panels have room for a multiple of `block` steps.
+    """
 
     inner: int
     width: int
     batches: int
     panels: int
     size: int
+    block: int = 1
 
     @property
     def panel_stride(self) -> int:
         """Bytes from panel to panel: one line more than full, to spread over cache sets."""
-        return -(-self.inner * self.width * self.size // ALIGN) * ALIGN + ALIGN
+        steps = -(-self.inner // self.block) * self.block
+        return -(-steps * self.width * self.size // ALIGN) * ALIGN + ALIGN
 
     @property
     def batch_stride(self) -> int:

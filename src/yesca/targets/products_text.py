@@ -41,6 +41,8 @@ class ProductTarget:
     masked: bool  # masked loads and stores are single instructions (AVX2, AVX-512)
     mask_registers: bool  # ... that cost no vector register: masks may stay in the inner loop
     half: bool  # float16 is converted by an instruction
+    pairs: bool = False  # pairs of bfloat16 are multiplied and added to float32,
+    tiles: bool = False  # ... and so are tiles of them (AMX)
 
     def lanes(self, dtype: str) -> int:
         """Elements of the compute dtype in one vector."""
@@ -80,7 +82,12 @@ def product_target(triple: str, features: str) -> ProductTarget:
     if triple.startswith(("aarch64", "arm64")):
         return ProductTarget(16, 32, fma=True, masked=False, mask_registers=False, half=True)
     if {"avx512f", "avx512vl", "avx512bw", "avx512dq", "fma"} <= have:
-        return ProductTarget(64, 32, fma=True, masked=True, mask_registers=True, half=True)
+        tiles = {"avx512bf16", "amx-tile", "amx-bf16"} <= have
+        # Intel's vectors of pairs take twice as long as those of floats, so nothing is won;
+        # sse4a tells AMD's machines, where they take the same time.
+        pairs = tiles or {"avx512bf16", "sse4a"} <= have
+        return ProductTarget(64, 32, fma=True, masked=True, mask_registers=True, half=True,
+                             pairs=pairs, tiles=tiles)
     if {"avx2", "fma"} <= have:
         half = "f16c" in have
         return ProductTarget(32, 16, fma=True, masked=True, mask_registers=False, half=half)
