@@ -6,8 +6,9 @@ the casts, and below transforms; parts of a composite that has a class run witho
 
 from __future__ import annotations
 
+import functools
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..core.devices import CPU
@@ -38,18 +39,34 @@ def run(record: Record, values: tuple[Any, ...]) -> Any:
     """Cast the arguments by the record's class; run it with autocast off."""
     from . import call
 
-    lower = STATE.autocast
+    lower, kind = STATE.autocast, record.autocast
     set_autocast(None)
     try:
-        if record.autocast == "lower":
-            wanted = lower
-        elif record.autocast == "float32":
-            wanted = float32
-        else:
-            wanted = _widest(record, values, lower)
-        return call.run(record, _cast_all(record, values, wanted, lower))
+        if kind != "given":
+            wanted = lower if kind == "lower" else float32 if kind == "float32" else \
+                _widest(record, values, lower)
+            values = tuple([_cast_in(value, wanted, lower) for value in values])
+        return call.run(record, values)
     finally:
         set_autocast(lower)
+
+
+def widening(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of tensors that is no record, of the class "float32"."""
+    @functools.wraps(function)
+    def widened(*args: Any, **kwargs: Any) -> Any:
+        lower = STATE.autocast
+        if lower is None:
+            return function(*args, **kwargs)
+        set_autocast(None)
+        try:
+            return function(*[_cast_in(value, float32, lower) for value in args],
+                            **{name: _cast_in(value, float32, lower)
+                               for name, value in kwargs.items()})
+        finally:
+            set_autocast(lower)
+
+    return widened
 
 
 def lowered(values: Iterable[Any]) -> list[Any]:
@@ -63,18 +80,12 @@ def _eligible(value: Any) -> bool:
             and value._spec.device is CPU)
 
 
-def _tensors(record: Record, values: tuple[Any, ...]) -> list[Any]:
-    found: list[Any] = []
-    for k in record.tensors:
-        value = values[k]
-        found += value if isinstance(value, (list, tuple)) else (value,)
-    return [v for v in found if _eligible(v)]
-
-
 def _widest(record: Record, values: tuple[Any, ...], lower: DType) -> DType:
     """float32 where any argument is that, else the lower precision."""
     found = lower
-    for tensor in _tensors(record, values):
+    given = [v for value in values
+             for v in (value if isinstance(value, (list, tuple)) else (value,)) if _eligible(v)]
+    for tensor in given:
         dtype = tensor._spec.dtype
         if dtype is float64:
             continue
@@ -87,16 +98,11 @@ def _widest(record: Record, values: tuple[Any, ...], lower: DType) -> DType:
     return found
 
 
-def _cast_all(record: Record, values: tuple[Any, ...], wanted: DType, lower: DType
-              ) -> tuple[Any, ...]:
-    made = list(values)
-    for k in record.tensors:
-        value = values[k]
-        if isinstance(value, (list, tuple)):
-            made[k] = type(value)([_cast(v, wanted, lower) for v in value])
-        else:
-            made[k] = _cast(value, wanted, lower)
-    return tuple(made)
+def _cast_in(value: Any, wanted: DType, lower: DType) -> Any:
+    """An argument with the tensors in it cast."""
+    if isinstance(value, (list, tuple)) and any(map(_eligible, value)):
+        return type(value)([_cast(v, wanted, lower) for v in value])
+    return _cast(value, wanted, lower)
 
 
 def _cast(value: Any, wanted: DType, lower: DType) -> Any:

@@ -174,8 +174,8 @@ def _public_largest(rank: int) -> Any:
 
 for _rank in (1, 2, 3):
     composite(f"adaptive_avg_pool{_rank}d(Tensor self, any output_size) -> Tensor",
-              _public_average(_rank), method=False,
+              _public_average(_rank), method=False, autocast="float32" if _rank == 3 else "",
               doc="The means of the parts that divide the last dimensions.")
     composite(f"adaptive_max_pool{_rank}d(Tensor self, any output_size) -> (Tensor, Tensor)",
-              _public_largest(_rank), method=False,
+              _public_largest(_rank), method=False, autocast="float32" if _rank == 3 else "",
               doc="The largest values of the parts, and their flat places.")

@@ -165,7 +165,8 @@ def _reduced(ops: Any, losses: Any, reduction: str, counts: list[int], batched: 
 
 composite("ctc_loss(Tensor log_probs, Tensor targets, any input_lengths, any target_lengths, "
           "int blank=0, any reduction='mean', bool zero_infinity=False) -> Tensor", _ctc,
-          method=False, doc="-log of the weight of all alignments of targets to frames.")
+          method=False, autocast="float32",
+          doc="-log of the weight of all alignments of targets to frames.")
 
 
 # ---- margins ---------------------------------------------------------------------------------
@@ -196,7 +197,8 @@ def _multilabel(ops: Any, input: Any, target: Any, reduction: Any) -> Any:
 
 composite("multilabel_margin_loss(Tensor self, Tensor target, any reduction='mean') -> Tensor",
           lambda ops, self, target, reduction: _multilabel(ops, self, target, reduction),
-          method=False, doc="The hinge loss between listed classes and all others.")
+          method=False, autocast="float32",
+          doc="The hinge loss between listed classes and all others.")
 
 
 def _pdist(ops: Any, self: Any, p: float) -> Any:

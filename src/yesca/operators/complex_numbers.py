@@ -83,7 +83,7 @@ def _pairs(ops: Any, grad: Any) -> Any:
 view("view_as_real(Tensor self) -> Tensor", _as_real, method=False,
      backward={"self": lambda ops, grad: _pairs(ops, grad)},
      doc="Complex numbers as pairs of real ones, in a last dimension of size 2.")
-view("view_as_complex(Tensor self) -> Tensor", _as_complex, method=False,
+view("view_as_complex(Tensor self) -> Tensor", _as_complex, method=False, autocast="float32",
      backward={"self": lambda ops, grad: ops.view_as_real(ops.resolve_conj(grad))},
      doc="Pairs of real numbers, in a last dimension of size 2, as complex numbers.")
 
@@ -197,7 +197,7 @@ elementwise("polar(Tensor abs, Tensor angle) -> Tensor",
             lambda size, turn: Complex(size * cos(turn), size * sin(turn),
                                        size.dtype.to_complex()),
             dtype=_made_of("abs", "angle"), takes="f", numbers=(), inplace=False, method=False,
-            holomorphic=False,
+            holomorphic=False, autocast="float32",
             backward={"abs": lambda grad, angle: real(grad) * cos(real(angle))
                       + imag(grad) * sin(real(angle)),
                       "angle": lambda grad, abs, angle: real(abs) * (

@@ -166,6 +166,12 @@ def _tensordot(ops: Any, a: Any, b: Any, dims: Any) -> Any:
     right = tuple(one[two.index(d)] if d in two else a.dim() + d for d in range(b.dim()))
     out = tuple(g for g in left if g not in one) + tuple(
         g for d, g in enumerate(right) if d not in two)
+    order = tuple(right.index(g) for g in left if g in right)
+    if left and not out and tuple(a.shape) == tuple(b.shape[d] for d in order):
+        if order != left:
+            b = ops.permute(b, order)
+        # PyTorch's way, which autocast leaves alone
+        return ops.view(ops.dot(ops.reshape(a, (-1,)), ops.reshape(b, (-1,))), ())
     return pair(ops, a, b, left, right, out)
 
 

@@ -166,4 +166,5 @@ def _public(rank: int) -> Any:
 for _rank in (2, 3):
     composite(f"fractional_max_pool{_rank}d(Tensor self, any kernel_size, any output_size, "
               "Tensor random_samples) -> (Tensor, Tensor)", _public(_rank), method=False,
+              autocast="float32",
               doc="The largest values of windows at random places, and their flat places.")

@@ -239,7 +239,7 @@ def _grid_sampler_back(ops: Any, grad: Any, self: Any, grid: Any, interpolation_
 
 
 composite("grid_sampler(Tensor self, Tensor grid, int interpolation_mode, int padding_mode, "
-          "bool align_corners) -> Tensor", _grid_sampler, method=False, autocast="promote",
+          "bool align_corners) -> Tensor", _grid_sampler, method=False, autocast="float32",
           aliases=("grid_sampler_2d", "grid_sampler_3d"),
           backward={("self", "grid"): _grid_sampler_back},
           node_name=lambda plan: f"GridSampler{plan.results[0].ndim - 2}DBackward0",
@@ -260,7 +260,7 @@ def _grid_sample(ops: Any, self: Any, grid: Any, mode: str, padding_mode: str,
 
 
 composite("grid_sample(Tensor self, Tensor grid, any mode='bilinear', any padding_mode='zeros', "
-          "bool? align_corners=None) -> Tensor", _grid_sample, method=False, autocast="promote",
+          "bool? align_corners=None) -> Tensor", _grid_sample, method=False, autocast="float32",
           samples=lambda make: [
               (make(2, 2, 3, 4), make(2, 3, 2, 2, low=-1.4, high=1.4), "bilinear", "zeros", True),
               (make(1, 2, 3, 4), make(1, 2, 2, 2, low=-1.4, high=1.4), "bicubic", "border", False),

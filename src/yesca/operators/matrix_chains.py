@@ -188,7 +188,8 @@ def _count(shape: Sequence[int]) -> int:
 
 
 composite("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
-          _bilinear, method=False, doc="input1 @ weight[o] @ input2 + bias[o] for each output o.")
+          _bilinear, method=False, autocast="given",
+          doc="input1 @ weight[o] @ input2 + bias[o] for each output o.")
 
 
 # ---- distances -------------------------------------------------------------------------------

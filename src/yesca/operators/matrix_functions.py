@@ -360,7 +360,8 @@ def _vander(ops: Any, x: Any, N: Any, increasing: bool) -> Any:
 
 
 composite("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", _vander,
-          method=False, doc="The matrix of the powers of x, falling unless `increasing`.")
+          method=False, autocast="given",
+          doc="The matrix of the powers of x, falling unless `increasing`.")
 composite("linalg_diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
           lambda ops, A, offset, dim1, dim2: ops.diagonal(A, offset, dim1, dim2), method=False,
           doc="A view of the diagonals.")

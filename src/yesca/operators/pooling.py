@@ -244,6 +244,7 @@ for _rank in (1, 2, 3):
         composite(f"max_pool{_rank}d{_suffix}(Tensor self, any kernel_size, any? stride=None, "
                   f"any padding=0, any dilation=1, bool ceil_mode=False) -> Tensor",
                   _public_max(_rank, _indices), method=False,
+                  autocast="float32" if _rank == 3 else "",
                   doc="The largest value of every window of the last dimensions.")
 
 
@@ -411,4 +412,5 @@ for _rank in (1, 2, 3):
     composite(f"avg_pool{_rank}d(Tensor self, any kernel_size, any? stride=None, any padding=0, "
               f"bool ceil_mode=False, bool count_include_pad=True{_more}) -> Tensor",
               _public_avg(_rank), method=False, out=_rank > 1,
+              autocast="float32" if _rank == 3 else "",
               doc="The mean of every window of the last dimensions.")

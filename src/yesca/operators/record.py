@@ -28,7 +28,8 @@ has a "c".
 
 Autocast. `autocast` is the class of the operator under `torch.autocast("cpu")`: "lower" (its
 tensors are cast to the lower precision), "float32" (halves are widened), "promote" (all go to
-the widest dtype among them) or "" (it takes what comes).
+the widest dtype among them), "given" (a composite whose parts run without autocast) or "" (it
+takes what comes, and so do its parts).
 
 Memory. Results lie as PyTorch's do: `core.memory_formats` has its rules, by name. An elementwise
 record whose results do not follow its operands says so with `strides`, a function of the first

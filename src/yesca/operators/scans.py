@@ -170,7 +170,6 @@ def _unwind(p: Any, x: Any, sums: Any, out: Any, size: int) -> None:
 
 
 rows("logcumsumexp(Tensor self, int dim) -> Tensor", _running_log, out=True, takes="fc",
-     autocast="float32",
      backward={"self": lambda ops, grad, self, result, dim: _log_back(
          ops, grad, self, result, dim)},
      doc="log(cumsum(exp(self))) along dim without overflow.")

@@ -268,7 +268,7 @@ composite("linalg_lu_solve_parts(Tensor LU, Tensor pivots, Tensor B, bool adjoin
 
 composite("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, "
           "bool adjoint=False) -> Tensor", _lu_solve, out=True, method=False,
-          doc="The X of A X = B, A given by torch.linalg.lu_factor.")
+          autocast="given", doc="The X of A X = B, A given by torch.linalg.lu_factor.")
 composite("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
           lambda ops, self, LU_data, LU_pivots: _lu_solve(
               ops, LU_data, LU_pivots, self, True, False),

@@ -8,6 +8,7 @@ from ... import functional as ops
 from ..._tensor import Tensor
 from ...autograd.modes import no_grad
 from ...core.dtypes import SCALAR_NAMES, int64, promote
+from ...dispatch.autocast import widening
 from ...operators.argument_types import check_tensors
 from .reduction import check as check_reduction
 from .reduction import chosen_reduction
@@ -34,6 +35,7 @@ def pairwise_distance(
     return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)
 
 
+@widening
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -53,6 +55,7 @@ def margin_ranking_loss(
     return _reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
+@widening
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -112,6 +115,7 @@ def multilabel_margin_loss(
     return ops.multilabel_margin_loss(input, target, reduction=reduction)
 
 
+@widening
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -168,6 +172,7 @@ def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None
             f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
 
 
+@widening
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -197,6 +202,7 @@ def cosine_embedding_loss(
     return _reduced(together + apart, reduction)
 
 
+@widening
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,

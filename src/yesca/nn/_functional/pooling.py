@@ -7,6 +7,7 @@ import math
 from ... import functional as ops
 from ..._tensor import Tensor
 from ...core.dtypes import SCALAR_NAMES, int64
+from ...dispatch.autocast import widening
 from ...operators.argument_types import check_tensors
 from ..modules._names import to_tuple
 
@@ -243,6 +244,7 @@ def _check_unpool(rank: int, input: Tensor, indices: Tensor, stride) -> None:
             f"\"max_unpool{shown}d\" not implemented for '{SCALAR_NAMES[input.dtype]}'")
 
 
+@widening
 def _max_unpool(rank: int, input, indices, kernel_size, stride, padding, output_size) -> Tensor:
     check_tensors(f"max_unpool{rank}d", input=input, indices=indices)
     kernel = to_tuple(kernel_size, rank)

@@ -7,6 +7,7 @@ from ..._tensor import Tensor
 from ...base.errors import argument_error
 from ...core.layouts import contiguous_format
 from ...core.memory_formats import suggested
+from ...dispatch.autocast import widening
 from ..modules._names import to_tuple
 
 
@@ -50,10 +51,20 @@ def pad(input: Tensor, pad, mode: str = "constant", value: float | None = None) 
             "Non-constant padding takes 2 sizes for 2D or 3D inputs, 4 for 3D or 4D, 6 for 4D or "
             "5D."
         )
+    if mode == "circular" or (mode == "reflect" and len(pairs) == 3):
+        return _padded(input, pairs, mode)
+    return _padded_wide(input, pairs, mode)
+
+
+def _padded(input: Tensor, pairs: list[tuple[int, ...]], mode: str) -> Tensor:
     made = input
     for position, (before, after) in enumerate(pairs):
         made = _pad_by_index(made, input.dim() - 1 - position, before, after, mode)
     return made if mode == "circular" or len(pairs) == 1 else _formatted(made, input)
+
+
+#: Modes and ranks that autocast computes in float32.
+_padded_wide = widening(_padded)
 
 
 def _formatted(result: Tensor, like: Tensor) -> Tensor:
