@@ -246,7 +246,6 @@ def _append(p: Any, plan: ProductPlan, roles: dict[str, Any], factors: dict[str,
         numbers = tuple(
             (place, p.ordinal(factors[name].position), "f" if stage.dtype == "float64" else "s")
             for place, name in stage.scalars if factors[name].position is not None)
-        goal = "scratch" if stage.kernel == "pack" else "c"
         p.raw(kernel_address(stage.kernel, stage.dtype), words, pointers, stage.units,
               stage.grain, f"product_{stage.kernel}", numbers, None if index else total,
-              tuple(place for place, role in stage.pointers if role == goal))
+              tuple(place for place, role in stage.pointers if role == stage.goal))

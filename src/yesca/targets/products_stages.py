@@ -25,7 +25,7 @@ class Stage:
     `words` are the parameter words; for each (place, role) of `pointers` the address of that role
     ("a", "b", "c", "initial" or "scratch") is added to the word, which holds a byte offset. The
     words of `scalars` ("alpha", "beta") may be set anew for a run: the float of the compute dtype
-    in the low bytes.
+    in the low bytes. `goal` is the role that the launch writes.
     """
 
     kernel: str
@@ -35,6 +35,7 @@ class Stage:
     words: tuple[int, ...]
     pointers: tuple[tuple[int, str], ...]
     scalars: tuple[tuple[int, str], ...] = ()
+    goal: str = "c"
 
 
 def element_cost(p: Product, once: bool) -> int:
@@ -139,4 +140,5 @@ def pack_stage(p: Product, *operands: Operand | None, kernel: str = "pack") -> S
         units += count
         total += packed.total
     grain = max(1, min(units, CHUNK_BYTES * units // max(total, 1)))
-    return Stage(kernel, p.dtype, units, grain, tuple(words), tuple(pointers))
+    return Stage(kernel, p.dtype, units, grain, tuple(words), tuple(pointers),
+                 goal="scratch")
