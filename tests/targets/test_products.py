@@ -230,9 +230,10 @@ WIDE, NARROW = "+avx512f,+avx512vl,+avx512bw,+avx512dq,+fma", "+avx2,+fma"
     (256, 784, 64, 0),  # a gradient of weights: units pack A, B is read where it lies
     # B's rows are far apart and few units are high: both are packed once, or B by units
     (256, 784, 512, {WIDE: (256 + 784) * 512, NARROW: 256 * 512}),
-    (1024, 256, 1600, 256 * 1600),  # B is packed, A's columns, which are far apart, by units
+    # B is packed, and A, its rows read from end to end, or its far columns by units
+    (1024, 256, 1600, {WIDE: (1024 + 256) * 1600, NARROW: 256 * 1600}),
     (1024, 64, 1600, 64 * 1600),  # too narrow for packing A to pay
-    (2048, 784, 1024, 784 * 1024),  # B is packed, A by units
+    (2048, 784, 1024, {WIDE: (2048 + 784) * 1024, NARROW: 784 * 1024}),
 ])  # fmt: skip
 def test_packed_operands_take_no_more_memory_than_they_need(m, n, k, packed, features):
     packed = packed[features] if isinstance(packed, dict) else packed

@@ -334,11 +334,11 @@ def _units_pack(p: Product, target: ProductTarget, tile: tuple[int, int]) -> boo
     """Whether units may pack A for themselves: it must not cost much to do it for each.
 
     Low units read B often, so it has to be near; high ones must be enough without cutting the
-    columns, as each piece of these packs anew. Where each step of K lies on another page, rows
-    are better read from end to end, as a stage of packing does.
+    columns, as each piece of these packs anew. Where each step of K lies on another page, wide
+    machines wait for pages: a stage of packing reads rows from end to end.
     """
     far = p.a[1] == p.size and abs(p.a[2]) >= FAR_BYTES and p.k >= FAR_STEPS
-    if far and p.n > PACK_UPRIGHT_FROM:
+    if far and p.n > PACK_UPRIGHT_FROM and target.vector_registers >= 32:
         return False
     if p.k * p.n * p.size <= NEAR_BYTES:
         return p.k > 0
