@@ -5,6 +5,9 @@ while they lie in the cache; then the next tile takes their place. Memory grows 
 the sequences, not with its square. What backward needs of the weights is one number a row, the
 logarithm of the sum: it makes each tile anew. Tiles follow from sizes only, and each one's products
 are bitwise the same for any number of threads.
+
+Scores, sums and what is added up are in the compute dtype. Factors of products in bfloat16 stay in
+it, weights included, as machines have units for such products; those in float16 are widened.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.dtypes import FLOATING, SCALAR_NAMES, bool_, int64
+from ..core.dtypes import FLOATING, SCALAR_NAMES, bfloat16, bool_, int64
 from ..core.memory_formats import pointwise
 from ..core.spec import spec
 from ..core.views import broadcast_shapes, collapse, expand_strides
@@ -92,13 +95,14 @@ def _tiles(sizes: Sequence[int], length: int, keys: int, causal: bool) -> Iterat
 
 @dataclass(frozen=True)
 class _Problem:
-    """What both directions share: operands in the compute dtype, the batch, the mask's rule."""
+    """What both directions share: the operands, the batch, the mask's rule."""
 
     batches: _Batches
     batch: tuple[int, ...]
     length: int
     keys: int
-    wide: Any
+    wide: Any  # the dtype of scores and sums
+    low: Any  # ... of the products' factors
     scale: float
     causal: bool
     masked: bool
@@ -113,8 +117,13 @@ class _Problem:
                     for t in self.tiles()), default=0)
 
 
-def _wide(p: Any, ref: Any, dtype: Any, dense: bool = False) -> Any:
-    """The operand in the compute dtype, and row-major if it must be."""
+def _low(dtype: Any) -> Any:
+    """The dtype in which operands of this one are factors of products."""
+    return dtype if dtype is bfloat16 else compute_dtype(dtype)
+
+
+def _kept(p: Any, ref: Any, dtype: Any, dense: bool = False) -> Any:
+    """The operand in a dtype, and row-major if it must be."""
     kept = ref.spec.dtype is dtype or ref.spec.dtype is bool_
     if kept and (ref.spec.contiguous or not dense):
         return ref
@@ -124,17 +133,17 @@ def _wide(p: Any, ref: Any, dtype: Any, dense: bool = False) -> Any:
 
 
 def _problem(p: Any, operands: dict[str, Any], mask: Any, causal: bool, scale: float) -> _Problem:
-    wide = compute_dtype(operands["query"].spec.dtype)
     q, k, v = (operands[n] for n in ("query", "key", "value"))
+    wide, low = compute_dtype(q.spec.dtype), _low(q.spec.dtype)
     batch = broadcast_shapes(q.spec.shape[:-2], k.spec.shape[:-2], v.spec.shape[:-2])
     length, keys = q.spec.shape[-2], k.spec.shape[-2]
     dense = _scattered(batch, q, k)
-    refs = {name: _wide(p, ref, wide, dense and name not in GOALS)
+    refs = {name: ref if name in GOALS else _kept(p, ref, wide if name == "along" else low, dense)
             for name, ref in operands.items()}
     if mask is not None:
         full = (*batch, length, keys)
         steps = expand_strides(mask.spec.shape, mask.spec.strides, full)
-        refs["mask"] = _wide(p, mask, wide)
+        refs["mask"] = _kept(p, mask, wide)
         if refs["mask"] is not mask:
             steps = expand_strides(mask.spec.shape, refs["mask"].spec.strides, full)
         refs["mask"] = refs["mask"].seen((full, steps, 0))
@@ -142,7 +151,7 @@ def _problem(p: Any, operands: dict[str, Any], mask: Any, causal: bool, scale: f
     if causal:
         positions = p.temporary((length,), int64)
         p.flat(lambda: coord("point"), [], [positions])
-    return _Problem(_Batches(batch, refs), batch, length, keys, wide, scale, causal,
+    return _Problem(_Batches(batch, refs), batch, length, keys, wide, low, scale, causal,
                     mask is not None, positions)
 
 
@@ -153,9 +162,14 @@ def _scattered(batch: tuple[int, ...], query: Any, key: Any) -> bool:
     return len(sizes) > 1 and sizes[0] * length * keys < SCATTERED
 
 
-def _room(p: Any, problem: _Problem) -> Any:
-    """Memory for the scores of one tile."""
-    return p.temporary((problem.largest(),), problem.wide)
+def _rooms(p: Any, problem: _Problem, count: int) -> list[tuple[Any, Any]]:
+    """Memory for scores of one tile, and for the factors made of them: the same, or narrower."""
+    made = []
+    for _ in range(count):
+        wide = p.temporary((problem.largest(),), problem.wide)
+        made.append((wide, wide if problem.low is problem.wide else
+                     p.temporary((problem.largest(),), problem.low)))
+    return made
 
 
 def _scores(p: Any, problem: _Problem, room: Any, tile: _Tile) -> Any:
@@ -211,19 +225,20 @@ def _attention(p: Any, query: Any, key: Any, value: Any, mask: Any, causal: bool
     wide = compute_dtype(query.spec.dtype)
     sums = p.result(spec(wide, (*shape[:-1], 1), None, p.device))
     apart = _scattered(batch, query, key) and not out.spec.contiguous
-    goal = out if wide is query.spec.dtype and not apart else p.temporary(shape, wide)
+    low = _low(query.spec.dtype)
+    goal = out if low is query.spec.dtype and not apart else p.temporary(shape, low)
     problem = _problem(p, {**operands, "out": goal, "sums": sums}, mask, causal, scale)
-    room = _room(p, problem)
+    ((room, other),) = _rooms(p, problem, 1)
     for tile in problem.tiles():
-        weights = _scores(p, problem, room, tile)
-        _to_weights(p, problem, tile, weights)
+        weights = _shaped(other, tile)
+        _to_weights(p, problem, tile, _scores(p, problem, room, tile), weights)
         b = problem.batches
         p.product(weights, b.tile("value", tile, (0, tile.keys)), b.tile("out", tile, tile.rows))
     if goal is not out:
         p.flat(lambda v: v, [goal], [out])
 
 
-def _to_weights(p: Any, problem: _Problem, tile: _Tile, scores: Any) -> None:
+def _to_weights(p: Any, problem: _Problem, tile: _Tile, scores: Any, weights: Any) -> None:
     """exp of the scores, scaled to sum to 1 in each row; a row that is masked whole gives zeros."""
 
     def body(score: Expr, *rest: Expr) -> tuple[Expr, Expr]:
@@ -240,7 +255,7 @@ def _to_weights(p: Any, problem: _Problem, tile: _Tile, scores: Any) -> None:
     heads, length, keys = scores.spec.shape
     sums = problem.batches.tile("sums", tile, tile.rows)
     flat = sums.seen(((heads, length), tuple(sums.spec.strides[:2]), 0)).as_rows()
-    p.rows(body, [scores, *_mask_operands(problem, tile)], [scores, flat], (heads, length), keys)
+    p.rows(body, [scores, *_mask_operands(problem, tile)], [weights, flat], (heads, length), keys)
 
 
 # ---- backward --------------------------------------------------------------------------------
@@ -249,20 +264,21 @@ def _attention_slopes(p: Any, grad: Any, query: Any, key: Any, value: Any, mask:
                       sums: Any, causal: bool, scale: float) -> None:
     """The gradients of q, k and v, those of k and v for each head of q."""
     batch = tuple(output.spec.shape[:-2])
-    wide = compute_dtype(query.spec.dtype)
+    wide, low = compute_dtype(query.spec.dtype), _low(query.spec.dtype)
     given = {"query": query, "key": key, "value": value}
     made, goals = [], {}
     for name, ref in given.items():
         shape = (*batch, *ref.spec.shape[-2:])
         made.append(p.result(spec(ref.spec.dtype, shape, None, p.device)))
-        goals["d" + name] = made[-1] if ref.spec.dtype is wide else p.temporary(shape, wide)
+        kept = low if name == "query" else wide
+        goals["d" + name] = made[-1] if ref.spec.dtype is kept else p.temporary(shape, kept)
     for name in ("dkey", "dvalue"):  # tiles of rows add to them
         p.flat(lambda: const(0, wide), [], [goals[name]])
     along = p.temporary((*batch, query.spec.shape[-2], 1), wide)
     _row_products(p, grad, output, along, wide)
     problem = _problem(p, {**given, **goals, "grad": grad, "sums": sums, "along": along}, mask,
                        causal, scale)
-    rooms = _room(p, problem), _room(p, problem)
+    rooms = _rooms(p, problem, 2)
     for tile in problem.tiles():
         _slopes_of(p, problem, tile, *rooms)
     for goal, out in zip(goals.values(), made, strict=True):
@@ -278,13 +294,14 @@ def _row_products(p: Any, grad: Any, output: Any, along: Any, wide: Any) -> None
            shape[:-1], shape[-1])
 
 
-def _slopes_of(p: Any, problem: _Problem, tile: _Tile, room: Any, other: Any) -> None:
+def _slopes_of(p: Any, problem: _Problem, tile: _Tile, room: tuple[Any, Any],
+               other: tuple[Any, Any]) -> None:
     """One tile: weights anew, their gradient, and what both give to q, k and v."""
     b = problem.batches
-    weights = _scores(p, problem, room, tile)
+    scores = _scores(p, problem, room[0], tile)
     grad = b.tile("grad", tile, tile.rows)
-    slopes = _shaped(other, tile)
-    p.product(grad, turned(b.tile("value", tile, (0, tile.keys))), slopes)
+    pulls, weights, slopes = (_shaped(each, tile) for each in (other[0], room[1], other[1]))
+    p.product(grad, turned(b.tile("value", tile, (0, tile.keys))), pulls)
     heads, length, keys = weights.spec.shape
     numbers = [b.tile(name, tile, tile.rows) for name in ("sums", "along")]
     numbers = [n.seen(((heads, length), tuple(n.spec.strides[:2]), 0)).as_rows() for n in numbers]
@@ -296,7 +313,7 @@ def _slopes_of(p: Any, problem: _Problem, tile: _Tile, room: Any, other: Any) ->
         weight = where(total.eq(-INFINITY), zero, exp(score - total))
         return weight, weight * (slope - taken)
 
-    p.rows(body, [weights, slopes, *numbers, *_mask_operands(problem, tile)], [weights, slopes],
+    p.rows(body, [scores, pulls, *numbers, *_mask_operands(problem, tile)], [weights, slopes],
            (heads, length), keys)
     keyed = (0, tile.keys)
     for name, left, right, alpha in (("dvalue", weights, grad, 1.0), (
