@@ -142,3 +142,46 @@ def test_bags_that_end_early():
                                        include_last_offset=True)
         assert made.tolist() == wanted
     assert torch.embedding_bag(weight, INDICES, OFFSETS[:0])[0].shape == (0, 3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("options", [
+    {}, {"padding_idx": 1}, {"include_last_offset": True}, {"scale_grad_by_freq": True},
+    {"padding_idx": -1, "include_last_offset": True, "scale_grad_by_freq": True},
+])
+def test_sums_of_bags_and_their_slopes(options, dtype):
+    """Bag by bag in Python: what is left out, by padding or behind the last end, counts nowhere."""
+    weight = torch.arange(20.0).mul(1.3).sin().reshape(5, 4).to(dtype).requires_grad_()
+    indices, starts = torch.tensor([1, 3, 3, 0, 4, 1, 4, 2]), [0, 2, 2, 6]
+    ends = starts[1:] if "include_last_offset" in options else [*starts[1:], len(indices)]
+    skipped = options.get("padding_idx", 9) % 5 if "padding_idx" in options else -1
+    for mode in ("sum", "mean"):
+        weight.grad = None
+        made = torch.nn.functional.embedding_bag(
+            indices, weight, torch.tensor(starts), mode=mode, **options)
+        factors = torch.arange(float(made.numel())).add(1).reshape(made.shape).to(dtype)
+        made.backward(factors)
+        rows, slopes = weight.detach().double(), torch.zeros(5, 4, dtype=torch.float64)
+        often = [indices.tolist().count(k) for k in range(5)]
+        if "include_last_offset" in options:
+            often = [indices[:starts[-1]].tolist().count(k) for k in range(5)]
+        wanted = torch.zeros(made.shape, dtype=torch.float64)
+        for bag, (start, end) in enumerate(zip(starts, ends)):
+            members = [k for k in indices[start:end].tolist() if k != skipped]
+            share = 1 / len(members) if mode == "mean" and members else 1
+            for k in members:
+                wanted[bag] += rows[k] * share
+                times = often[k] if options.get("scale_grad_by_freq") else 1
+                slopes[k] += factors[bag].double() * share / times
+        near = {"rtol": 2e-2, "atol": 2e-2} if dtype is torch.bfloat16 else {}
+        torch.testing.assert_close(made.double(), wanted, check_dtype=False, **near)
+        torch.testing.assert_close(weight.grad.double(), slopes, **near)
+
+
+def test_an_index_out_of_range_is_told_of_rows_of_any_width():
+    for width in (4, 40, 300):
+        zeros, ones = torch.zeros(3, width), torch.ones(2, width)
+        with pytest.raises((IndexError, RuntimeError), match="index 3 is out of bounds"):
+            zeros.index_add_(0, torch.tensor([1, 3]), ones)
+        with pytest.raises(RuntimeError, match="found idx to be 3"):
+            torch.nn.functional.embedding_bag(torch.tensor([[1, 3]]), zeros)

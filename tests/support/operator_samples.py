@@ -259,8 +259,8 @@ ELSEWHERE = frozenset("""
     angle ctc_loss multilabel_margin_loss istft
     """.split())
 INTERNAL = frozenset("""
-    _bag_indices _bag_starts attention attention_slopes batch_norm_backward cat_list cdist_direct
-    cdist_product cdist_slopes contraction convolution convolution_derivatives
+    _bag_indices _bag_starts _bag_sums attention attention_slopes batch_norm_backward cat_list
+    cdist_direct cdist_product cdist_slopes contraction convolution convolution_derivatives
     cross_entropy_backward
     cross_entropy_labels cross_entropy_probabilities cross_entropy_probabilities_backward
     embedding_dense_backward filled filled_like fold_product fused_rms_norm gather_backward

@@ -6,7 +6,10 @@ from typing import Any
 
 from ..core.dtypes import SCALAR_NAMES, bfloat16, float16, float32, float64, int32, int64, promote
 from ..core.spec import spec
-from ..loops.ir import Expr, cast
+from ..loops import ir
+from ..loops.ir import Expr, cast, const
+from ..loops.scalar import where
+from . import places
 from .kinds import composite, rows
 
 _MODES = ("sum", "mean", "max")
@@ -103,6 +106,35 @@ rows("_bag_indices(Tensor indices, int count) -> Tensor", _indices, kind="gather
 
 # ---- what is computed ------------------------------------------------------------------------
 
+def _sums(p: Any, weight: Any, indices: Any, bag: Any, bags: int, scale: bool) -> None:
+    """Every position adds a row of the table to its bag, in order; an index of -1 adds nothing."""
+    dtype, (width, size) = weight.spec.dtype, (weight.spec.shape[1], indices.spec.shape[0])
+    step, inner = weight.spec.strides
+    out = p.result(spec(dtype, (bags, width), None, p.device))
+    p.flat(lambda: const(0, dtype), [], [out])
+    table = weight.seen(((width,), (inner,), 0)).as_rows()
+
+    def work(target: Any) -> None:
+        def body(_: Expr, index: Expr, to: Expr) -> Any:
+            there = index >= 0
+            row = ir.load(0, dtype, where(there, index, const(0, int64)) * p.fixed(step, int64))
+            value = cast(row, target.spec.dtype)
+            return p.store(value, to * p.fixed(width, int64), there, "sum")
+
+        p.rows(body, [table, indices, bag], [target.seen(((width, size), (1, 0), 0))], [width],
+               size)
+
+    if size:
+        places.collected(p, out, work, "sum")
+
+
+rows("_bag_sums(Tensor weight, Tensor indices, Tensor bag, int bags, bool scale) -> Tensor", _sums,
+     kind="gather", method=False, node_name="EmbeddingBagBackward0",
+     backward={"weight": lambda ops, grad, weight_spec, indices, bag, scale:
+               ops.embedding_dense_backward(ops.embedding(grad, bag), indices,
+                                            weight_spec.shape[0], -1, scale)})
+
+
 def _embedding_bag(ops: Any, weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool,
                    mode: int, sparse: bool, per_sample_weights: Any, include_last_offset: bool,
                    padding_idx: Any) -> tuple[Any, Any, Any, Any]:
@@ -118,7 +150,6 @@ def _embedding_bag(ops: Any, weight: Any, indices: Any, offsets: Any, scale_grad
     count, width, device = indices.shape[0] if bags else 0, weight.shape[1], indices.device
     indices = ops.narrow(indices, 0, 0, count)  # without bags there is nothing to add
     bag = ops.sub(ops.searchsorted(starts, ops.arange(count, device=device), right=True), 1)
-    rows = ops.embedding(weight, indices, blocked, scale_grad_by_freq)  # (N, D)
     used = ops.ones((count,), dtype=int64, device=device)
     if blocked >= 0:
         used = ops.to_dtype(ops.ne(indices, blocked), int64)
@@ -126,22 +157,31 @@ def _embedding_bag(ops: Any, weight: Any, indices: Any, offsets: Any, scale_grad
         used = ops.mul(used, ops.lt(bag, bags))
         bag = ops.clamp(bag, max=bags - 1)
     some_unused = blocked >= 0 or include_last_offset
+    sizes = ops.index_add(ops.zeros((bags,), dtype=int64, device=device), 0, bag, used)
+    nothing, average = ops.zeros((0,), dtype=int64, device=device), _MODES[mode] == "mean"
+    if _MODES[mode] != "max" and per_sample_weights is None:
+        if some_unused:
+            indices = ops.select_where(ops.ne(used, 0), indices, -1)
+        made = ops._bag_sums(weight, indices, bag, bags, scale_grad_by_freq)
+        return _averaged(ops, made, sizes, average), bag, sizes, nothing
+    rows = ops.embedding(weight, indices, blocked, scale_grad_by_freq)  # (N, D)
     if some_unused:
         rows = ops.select_where(ops.unsqueeze(ops.ne(used, 0), 1), rows, 0.0)
-    sizes = ops.index_add(ops.zeros((bags,), dtype=int64, device=device), 0, bag, used)
     if per_sample_weights is not None:
         rows = ops.mul(rows, ops.unsqueeze(ops.narrow(per_sample_weights, 0, 0, count), 1))
     zeros = ops.zeros((bags, width), dtype=weight.dtype, device=weight.device)
     if _MODES[mode] != "max":
         made = ops.index_add(zeros, 0, bag, rows)
-        if _MODES[mode] == "mean":
-            made = ops.div(made, ops.unsqueeze(ops.clamp(sizes, 1), 1))
-        return made, bag, sizes, ops.zeros((0,), dtype=int64, device=device)
+        return _averaged(ops, made, sizes, average), bag, sizes, nothing
     if some_unused:
         rows = ops.select_where(ops.unsqueeze(ops.ne(used, 0), 1), rows, float("-inf"))
     made = ops.index_reduce(zeros, 0, bag, rows, "amax", include_self=False)
     made = ops.select_where(ops.unsqueeze(ops.eq(sizes, 0), 1), 0.0, made)
     return made, bag, sizes, ops.zeros((bags, width), dtype=int64, device=device)
+
+
+def _averaged(ops: Any, sums: Any, sizes: Any, average: bool) -> Any:
+    return ops.div(sums, ops.unsqueeze(ops.clamp(sizes, 1), 1)) if average else sums
 
 
 composite("embedding_bag(Tensor weight, Tensor indices, Tensor offsets, "

@@ -75,7 +75,7 @@ def _embedding_back(p: Any, grad: Any, indices: Any, count: int, padding_idx: in
     line, size = p.joined(indices, ndim)
     order = [ndim, *range(ndim)]
     values, _ = p.joined(places.permuted(grad, order), ndim)
-    how_often = _how_often(p, line, count) if scale else None
+    how_often = _how_often(p, line, count, padding_idx) if scale else None
 
     def work(target: Any) -> None:
         seen = target.seen(((width, size), (1, 0), 0))
@@ -94,12 +94,12 @@ def _embedding_back(p: Any, grad: Any, indices: Any, count: int, padding_idx: in
     places.collected(p, out, work, "sum")
 
 
-def _how_often(p: Any, line: Any, count: int) -> Any:
-    """How many positions name each row."""
+def _how_often(p: Any, line: Any, count: int, padding_idx: int) -> Any:
+    """How many positions name each row but that of the padding, which may be -1: none."""
     made = p.temporary((count,), int64)
     p.flat(lambda: const(0, int64), [], [made])
     size = line.spec.shape[-1]
-    p.rows(lambda index: p.store(const(1, int64), cast(index, int64), None, "sum"), [line],
+    p.rows(lambda at: p.store(const(1, int64), cast(at, int64), at.ne(padding_idx), "sum"), [line],
            [made.seen(((size,), (0,), 0))], [], size)
     return made
 
@@ -172,9 +172,7 @@ def _failing(caller: str, d: int, shape: tuple[int, ...]) -> Any:
     if caller == "index_reduce" or caller == "index_add" and (
             len(shape) == 1 or 0 < d < len(shape) - 1):
         return _no_row
-    if caller == "index_add":
-        return places.out_of_bounds_runtime(d, size)
-    if not caller:
+    if caller in ("", "index_add"):
         return places.out_of_bounds_runtime(d, size)
     return places.out_of_bounds(d, size, "index_copy_(): " if caller == "index_copy" else "")
 

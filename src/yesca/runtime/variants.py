@@ -73,19 +73,20 @@ def row_variant(stage: Stage, in_rows: Sequence[bool], inner: Sequence[int], siz
     if not sizes or sizes[0] < 8 or any(s and s[0] not in (0, 1) for s in steps):
         return GENERAL
     seen = "".join("c" if s[0] == 1 else "0" for s in steps)
-    if any(b.output and p == "0" for b, p in zip(stage.buffers, seen, strict=True)):
-        return GENERAL
     scattered = any(s.offset is not None or s.accumulate for s in stage.stores)
     if not scattered and not any(
             row and i not in (0, 1) for row, i in zip(in_rows, inner, strict=True)):
         return GENERAL
-    if _places_vary(stage, seen):
+    if _columns_clash(stage, seen):
         return GENERAL
     return Variant(seen, columns=True)
 
 
-def _places_vary(stage: Stage, seen: str) -> bool:
-    """Whether an offset or guard differs between neighbouring columns."""
+def _columns_clash(stage: Stage, seen: str) -> bool:
+    """Whether neighbouring columns differ in an offset or guard, or in what one place gets.
+
+    The word that says that a check failed is such a place: all columns say the same of an index.
+    """
     differs: set[Expr] = set()
     for node in walk(*stage.roots()):
         own = node.op == "load" and seen[node.attr] == "c" or \
@@ -93,5 +94,9 @@ def _places_vary(stage: Stage, seen: str) -> bool:
         if own or any(a in differs for a in node.args):
             differs.add(node)
     places = [e for s in stage.stores for e in (s.offset, s.guard) if e is not None]
+    shared = [s for s in stage.stores if seen[s.buffer] == "0" and s.offset is None]
+    if any(s.accumulate for s in shared):
+        return True
+    places += [s.value for s in shared]
     places += [n.args[0] for n in walk(*stage.roots()) if n.op == "load" and n.args]
     return any(e in differs for e in places)
