@@ -1,5 +1,6 @@
 """`save` and `load`, and files that PyTorch 2.13 has written."""
 
+import copy
 import io
 import pickle
 import sys
@@ -223,6 +224,30 @@ def test_safetensors(tmp_path):
     path.write_bytes(len(header).to_bytes(8, "little") + header + b"\x01\x00")
     with pytest.raises(RuntimeError, match="outside of the file"):
         torch.load(path)
+
+
+NARROW = {"F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu",
+          "F8_E4M3FNUZ": "float8_e4m3fnuz", "F8_E5M2FNUZ": "float8_e5m2fnuz"}
+
+
+def test_floats_of_8_bits(tmp_path):
+    codes = torch.arange(256).to(torch.uint8)
+    state = {kind: codes.view(getattr(torch, name)) for kind, name in NARROW.items()}
+    state["packed"] = codes.view(torch.float4_e2m1fn_x2)
+    state["part"] = state["F8_E5M2"][3:6]
+    header = ",".join(f'"{kind}":{{"dtype":"{kind}","shape":[256],"data_offsets":'
+                      f'[{256 * k},{256 * k + 256}]}}' for k, kind in enumerate(NARROW))
+    path = tmp_path / "x.safetensors"
+    path.write_bytes((len(header) + 2).to_bytes(8, "little") + f"{{{header}}}".encode()
+                     + bytes(range(256)) * len(NARROW))
+    old = io.BytesIO()
+    torch.save(state, old, _use_new_zipfile_serialization=False)
+    old.seek(0)
+    for loaded in (roundtrip(state), torch.load(path), torch.load(old), copy.deepcopy(state),
+                   pickle.loads(pickle.dumps(state))):
+        for kind, value in loaded.items():
+            assert value.dtype is state[kind].dtype
+            assert torch.equal(value.view(torch.uint8), state[kind].view(torch.uint8))
 
 
 def test_settings():

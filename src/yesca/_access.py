@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .base.handles import register
+from .core import small_floats
 from .core.devices import CPU
 from .core.dtypes import (
-    ALIASES, BY_NAME, COMPLEX, SCALAR_NAMES, DType, bfloat16, bool_, complex64,
+    ALIASES, BY_NAME, COMPLEX, SCALAR_NAMES, SMALL_FLOATS, DType, bfloat16, bool_, complex64,
     get_default_dtype,
 )
 from .core.layouts import strided
@@ -98,6 +99,8 @@ def single(tensor: Any) -> Any:
 def decode(raw: bytes, dtype: DType) -> list[Any]:
     """Bytes as Python numbers."""
     count = len(raw) // dtype.itemsize
+    if dtype in SMALL_FLOATS:
+        return small_floats.decode(dtype, raw)
     if dtype is bfloat16:
         halves = struct.unpack(f"{count}H", raw)
         return list(struct.unpack(f"{count}f", struct.pack(f"{count}I", *(h << 16
@@ -167,8 +170,8 @@ def to_numpy(tensor: Any, force: bool) -> Any:
     if base.device is not CPU:
         raise TypeError(f"can't convert {base.device} device type tensor to numpy. Use "
                         "Tensor.cpu() to copy the tensor to host memory first.")
-    if base.dtype is bfloat16:
-        raise TypeError("Got unsupported ScalarType BFloat16")
+    if base.dtype is bfloat16 or base.dtype in SMALL_FLOATS:
+        raise TypeError(f"Got unsupported ScalarType {SCALAR_NAMES[base.dtype]}")
     kind = _kinds.get(base.dtype)
     if kind is None:
         kind = _kinds[base.dtype] = np.dtype(base.dtype.name)

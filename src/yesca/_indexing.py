@@ -7,7 +7,9 @@ from typing import Any
 from .base.errors import type_name
 from .base.frames import warn
 from .core.devices import META
-from .core.dtypes import INTEGRAL, SCALAR_NAMES, bfloat16, bool_, float16, int32, int64, uint8
+from .core.dtypes import (
+    INTEGRAL, SCALAR_NAMES, SMALL_FLOATS, bfloat16, bool_, float16, int32, int64, uint8,
+)
 from .core.tensor_base import TensorBase
 from .dispatch import chosen, creation, fast, from_data, inplace
 from .dispatch.call import OPERATORS, call
@@ -119,7 +121,8 @@ def _as_value(value: Any, tensor: Any) -> Any:
     if plain in (float, int, bool, complex):
         if plain is int and not -(1 << 63) <= value < 1 << 63:
             raise ValueError("Overflow when unpacking long long")
-        if tensor._spec.dtype in (float16, bfloat16) and not (
+        dtype = tensor._spec.dtype
+        if dtype in SMALL_FLOATS or dtype in (float16, bfloat16) and not (
                 plain is not complex and abs(value) <= _SURE):
             return creation.scalar_tensor(value, dtype=tensor.dtype, device=tensor.device)
         return value

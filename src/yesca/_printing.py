@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .core.dtypes import get_default_dtype
+from .core.dtypes import float4_e2m1fn_x2, get_default_dtype, uint8
 from .dispatch.state import STATE
 
 
@@ -205,6 +205,8 @@ def _flattened(nested: Any, rank: int) -> list[Any]:
 
 def _contents(tensor: Any, indent: int) -> str:
     """The bracketed numbers of a tensor with at least one element."""
+    if tensor.dtype is float4_e2m1fn_x2:  # as the numbers of their bytes
+        tensor = tensor.detach().view(uint8).float()
     shape = tuple(tensor.shape)
     edge = OPTIONS.edgeitems
     summarised = math.prod(shape) > OPTIONS.threshold

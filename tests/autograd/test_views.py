@@ -204,3 +204,17 @@ def test_a_number_written_over_a_tensor_of_another_dtype():
     x[:] = value
     x.sum().backward()
     assert value.grad.dtype == torch.float32 and value.grad.item() == 3.0
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_elements_that_a_view_sees_twice(name):
+    """Their gradients are summed in float32: the sum of many small ones is no power of two."""
+    x = torch.zeros(4, dtype=getattr(torch, name), requires_grad=True)
+    x.as_strided((2, 3), (1, 1)).sum().backward()
+    assert x.grad.tolist() == [1, 2, 2, 1] and x.grad.dtype is x.dtype
+    x.grad = None
+    x.as_strided((3001, 2), (0, 1)).sum().backward()
+    assert x.grad.tolist() == [*[torch.tensor(3001.0).to(x.dtype).item()] * 2, 0, 0]
+    x.grad = None
+    x.unfold(0, 3, 1).sum().backward()
+    assert x.grad.tolist() == [1, 2, 2, 1]

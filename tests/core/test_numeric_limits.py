@@ -46,3 +46,15 @@ def test_layouts_and_formats_are_single_objects():
         assert pickle.loads(pickle.dumps(value)) is value
     assert repr(torch.channels_last) == "torch.channels_last"
     assert isinstance(torch.strided, torch.layout)
+
+
+def test_floats_of_8_bits():
+    assert repr(torch.finfo(torch.float8_e4m3fn)) == (
+        "finfo(resolution=1, min=-448, max=448, eps=0.125, smallest_normal=0.015625, "
+        "tiny=0.015625, dtype=float8_e4m3fn)"
+    )
+    assert torch.finfo(torch.float8_e5m2fnuz).smallest_normal == 2.0**-15
+    assert torch.finfo(torch.float8_e8m0fnu).min == 2.0**-127
+    assert torch.finfo(torch.float8_e5m2).bits == 8
+    with pytest.raises(TypeError, match="two numbers share a byte"):
+        torch.finfo(torch.float4_e2m1fn_x2)

@@ -3,7 +3,7 @@
 import pytest
 
 from yesca.core.dtypes import (
-    bool_, complex64, float16, float32, float64, int32, int64, uint8,
+    bfloat16, bool_, complex64, float8_e5m2, float16, float32, float64, int32, int64, uint8,
 )
 from yesca.loops import ir
 from yesca.loops.ir import Buffer, Stage, Store, make
@@ -76,6 +76,10 @@ BAD = {
     "a float offset": (flat(x, offset=x), "offset is float32, not int64"),
     "a guard of integers": (flat(x, guard=place), "guard is int64, not bool"),
     "an unknown accumulation": (flat(x, accumulate="mean"), "nothing accumulates by 'mean'"),
+    "a sum of bytes": (Stage("flat", (Buffer(float8_e5m2), Buffer(float8_e5m2, output=True)), (), (
+        Store(1, ir.load(0, float8_e5m2), accumulate="sum"),)), "too narrow to combine in"),
+    "a fold of halves": (Stage("rows", (Buffer(bfloat16), Buffer(bfloat16, True, False)), (), (
+        Store(1, ir.fold("sum", ir.load(0, bfloat16))),)), "too narrow to combine in"),
     "a table stored elsewhere": (
         Stage("table", (IN, OUT), (), (Store(1, x, ir.const(0, int64)),)), "pieces of a table"),
     "many values for one": (rows(x), "varies along the inner axis; fold it"),

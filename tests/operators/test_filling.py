@@ -137,3 +137,19 @@ def test_gradients_of_tensors_as_values():
     made.sum().backward()
     assert made.tolist() == [2, 0, 2]
     assert value.grad.dtype is yesca.float64 and value.grad.item() == 2
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float8_e4m3fn"])
+def test_the_only_element_is_rounded(name):
+    """PyTorch looks at the range of a number only where it fills more than one element."""
+    dtype = getattr(yesca, name)
+    largest = yesca.tensor([1e39], dtype=dtype)
+    for made in (yesca.full((1,), 1e39, dtype=dtype), yesca.zeros(2, dtype=dtype)[:1].fill_(1e39),
+                 yesca.full_like(largest, 1e39), yesca.scalar_tensor(1e39, dtype=dtype)[None],
+                 largest.new_full((1,), 1e39)):
+        assert made.tolist() == largest.tolist()
+    with pytest.raises(RuntimeError, match="without overflow"):
+        yesca.full((2,), 1e39, dtype=dtype)
+    x = yesca.zeros(2, dtype=dtype)
+    x[0] = 1e39
+    assert x.tolist() == [*largest.tolist(), 0]

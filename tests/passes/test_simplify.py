@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from elementwise import run, specials, stage_of
 from yesca.core.dtypes import (
-    bool_, float16, float32, float64, int8, int32, int64, uint8, uint32,
+    bfloat16, bool_, float8_e4m3fn, float8_e5m2, float8_e8m0fnu, float16, float32, float64, int8,
+    int32, int64, uint8, uint32,
 )
 from yesca.loops import ir, scalar
 from yesca.passes.simplify import holds, simplify
@@ -64,6 +65,8 @@ def test_constants_are_folded():
     (int8, float16, True), (int32, float32, False), (int32, float64, True), (uint8, int8, False),
     (uint8, int32, True), (int32, uint32, False), (float16, float32, True), (bool_, int8, True),
     (float64, float32, False), (float32, int64, False), (int64, float64, False),
+    (float8_e5m2, float16, True), (float8_e8m0fnu, float16, False), (float8_e5m2, int32, False),
+    (float8_e8m0fnu, bfloat16, True), (float8_e5m2, float8_e4m3fn, False),
 ])
 def test_which_dtypes_hold_which(source, target, expected):
     assert holds(source, target) is expected

@@ -50,6 +50,8 @@ class DType:
 
     def to_complex(self) -> DType:
         """The complex dtype with parts of this one (float16 has no counterpart here)."""
+        if self in SMALL_FLOATS:
+            raise RuntimeError(f"Unknown Complex ScalarType for {SCALAR_NAMES[self]}")
         return {"float32": complex64, "float64": complex128}.get(self.name, self)
 
     def __repr__(self) -> str:
@@ -84,17 +86,19 @@ bfloat16 = DType("bfloat16", 2, FLOATING, True, "")
 uint16 = DType("uint16", 2, INTEGRAL, False, "H")
 uint32 = DType("uint32", 4, INTEGRAL, False, "I")
 uint64 = DType("uint64", 8, INTEGRAL, False, "Q")
+float8_e4m3fn = DType("float8_e4m3fn", 1, FLOATING, True, "")
+float8_e5m2 = DType("float8_e5m2", 1, FLOATING, True, "")
+float8_e4m3fnuz = DType("float8_e4m3fnuz", 1, FLOATING, True, "")
+float8_e5m2fnuz = DType("float8_e5m2fnuz", 1, FLOATING, True, "")
+float8_e8m0fnu = DType("float8_e8m0fnu", 1, FLOATING, False, "")
+float4_e2m1fn_x2 = DType("float4_e2m1fn_x2", 1, FLOATING, True, "")  # two numbers a byte
 
 BY_NAME = {d.name: d for d in ALL}
 
 
 def _named() -> dict[str, DType]:
     """PyTorch's other dtypes, by name: to compare with and to ask; no tensor has them here."""
-    made = [DType("complex32", 4, COMPLEX, True, "", kernels=False),
-            DType("float4_e2m1fn_x2", 1, FLOATING, True, "", kernels=False),
-            DType("float8_e8m0fnu", 1, FLOATING, False, "", kernels=False)]
-    made += [DType(f"float8_{kind}", 1, FLOATING, True, "", kernels=False)
-             for kind in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")]
+    made = [DType("complex32", 4, COMPLEX, True, "", kernels=False)]
     made += [DType(f"{sign}{bits}", 1, INTEGRAL, sign == "int", "", kernels=False)
              for sign in ("int", "uint") for bits in range(1, 8)]
     sizes = {"quint8": 1, "qint8": 1, "qint32": 4, "quint4x2": 1, "quint2x4": 1, "bits1x8": 1,
@@ -120,10 +124,16 @@ SCALAR_NAMES = {
     complex128: "ComplexDouble", bool_: "Bool", bfloat16: "BFloat16", uint16: "UInt16",
     uint32: "UInt32", uint64: "UInt64",
 }
+#: Formats of 8 bits and less: for data on its way, with little arithmetic.
+SMALL_FLOATS = (float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu,
+                float4_e2m1fn_x2)
+#: Floats that are computed with in float32 and rounded to once.
+NARROW_FLOATS = (float16, bfloat16, *SMALL_FLOATS)
+SCALAR_NAMES.update({d: d.name.capitalize() for d in SMALL_FLOATS})
 
 
 def _scalar_name(name: str) -> str:
-    """ComplexHalf, QUInt8, UInt4, Bits8, Float8_e5m2 ..."""
+    """ComplexHalf, QUInt8, UInt4, Bits8 ..."""
     if name == "complex32":
         return "ComplexHalf"
     for head, shown in (("quint", "QUInt"), ("qint", "QInt"), ("uint", "UInt")):
@@ -152,6 +162,9 @@ def promote(a: DType, b: DType) -> DType:
     """The smallest dtype that both convert to, as `torch.promote_types` gives it."""
     if a is b:
         return a
+    if a in SMALL_FLOATS or b in SMALL_FLOATS:
+        raise RuntimeError("Promotion for Float8 Types is not supported, attempted to promote "
+                           f"{SCALAR_NAMES[a]} and {SCALAR_NAMES[b]}")
     if a.category > b.category:
         a, b = b, a
     if a.category == b.category or b in _LARGE_UNSIGNED:
@@ -166,7 +179,8 @@ def promote(a: DType, b: DType) -> DType:
 def promote_types(type1: DType, type2: DType) -> DType:
     """The smallest dtype that two dtypes convert to.
 
-    Raises RuntimeError for uint16, uint32 and uint64 beside other integers and complex dtypes.
+    Raises RuntimeError for uint16, uint32 and uint64 beside other integers and complex dtypes,
+    and for floats of 8 bits beside any other dtype.
 
     >>> import yesca as torch
     >>> torch.promote_types(torch.int32, torch.float16)
@@ -218,6 +232,8 @@ def set_default_dtype(dtype: DType) -> None:
     if dtype.category != FLOATING:
         raise TypeError("only floating-point types are supported as the default type, "
                         f"got {dtype}")
+    if dtype in SMALL_FLOATS:
+        raise TypeError(f"couldn't find storage object {SCALAR_NAMES[dtype]}Storage")
     _default[0] = dtype
 
 
@@ -255,6 +271,8 @@ def combine(dimmed: list[DType], zero_dim: list[DType], numbers: list[int]) -> D
             return default_for(category)
         if category > best.category:
             wide = default_for(category)
+            if best in SMALL_FLOATS:
+                best.to_complex()  # which says that there is none
             best = wide if best in _LARGE_UNSIGNED else promote(best, wide)
             if category == COMPLEX and best.category == COMPLEX and dimmed + zero_dim:
                 best = _complex_for(dimmed + zero_dim)

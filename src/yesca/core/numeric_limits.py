@@ -5,11 +5,22 @@ from __future__ import annotations
 from functools import cache
 
 from ..base.naming import public_module
-from .dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, DType, as_dtype, get_default_dtype
+from .dtypes import (
+    BOOL, COMPLEX, FLOATING, INTEGRAL, SMALL_FLOATS, DType, as_dtype, get_default_dtype,
+)
 
 #: bits of the exponent and of the stored fraction, and decimal digits that survive a round trip
 _FORMATS = {
     "float16": (5, 10, 3), "bfloat16": (8, 7, 2), "float32": (8, 23, 6), "float64": (11, 52, 15),
+}
+#: eps, largest, least, and smallest normal number; PyTorch's eps of float8_e5m2fnuz is half of
+#: what the format has
+_SMALL = {
+    "float8_e4m3fn": (0.125, 448.0, -448.0, 2.0**-6),
+    "float8_e5m2": (0.25, 57344.0, -57344.0, 2.0**-14),
+    "float8_e4m3fnuz": (0.125, 240.0, -240.0, 2.0**-7),
+    "float8_e5m2fnuz": (0.125, 57344.0, -57344.0, 2.0**-15),
+    "float8_e8m0fnu": (1.0, 2.0**127, 2.0**-127, 2.0**-127),
 }
 
 
@@ -32,15 +43,21 @@ class finfo:
                 "Use torch.iinfo to handle 'torch.finfo'"
             )
         part = dtype.to_real()
+        self.bits = part.itemsize * 8
+        self.dtype = part.name
+        if part in SMALL_FLOATS:
+            if part.name not in _SMALL:
+                raise TypeError(f"torch.finfo() has no limits of {part}: two numbers share a byte")
+            self.eps, self.max, self.min, self.smallest_normal = _SMALL[part.name]
+            self.tiny, self.resolution = self.smallest_normal, 1.0
+            return
         exponent, fraction, digits = _FORMATS[part.name]
         largest = 2 ** (exponent - 1) - 1
-        self.bits = part.itemsize * 8
         self.eps = 2.0**-fraction
         self.max = (2.0 - self.eps) * 2.0**largest
         self.min = -self.max
         self.tiny = self.smallest_normal = 2.0 ** (1 - largest)
         self.resolution = float(f"1e-{digits}")
-        self.dtype = part.name
 
     def __repr__(self) -> str:
         return (

@@ -22,7 +22,7 @@ from ..core.tensor_base import (
     Extra, InferenceView, NoGradView, OneOfSeveral, TensorBase, Version,
 )
 from ..core.views import stretched
-from ..operators import unsigned
+from ..operators import limited
 from ..operators.record import Record
 from ..runtime.plan import NUMBER, PLAN_LIMIT, Plan, new_storage
 from ..runtime.plan import run as run_plan
@@ -275,7 +275,7 @@ def _made_plan(record: Record, values: tuple[Any, ...], tensors: list[Any], targ
     if device is META:
         specs = [s if s.device is META else on_meta(s) for s in specs]
     elif record.kind != "elementwise":  # these promote first
-        unsigned.refuse(record.name, [s.dtype for s in specs])
+        limited.refuse(record.name, _computed(record, values, specs))
     refs = iter([Ref(k, s) for k, s in enumerate(specs)][int(out):])
     given = []
     for mode, value in zip(record.modes, values, strict=True):
@@ -302,6 +302,15 @@ def _made_plan(record: Record, values: tuple[Any, ...], tensors: list[Any], targ
     plan.differentiable = record.backward is not None and any(
         r.dtype.is_floating_point or r.dtype.is_complex for r in plan.results)
     return plan
+
+
+def _computed(record: Record, values: tuple[Any, ...], specs: list[Spec]) -> list[DType]:
+    """The dtypes that a call computes in: the operands', or the `dtype=` they are converted to."""
+    if record.kind != "gather":  # there it is the dtype of indices
+        for parameter, value in zip(record.schema.parameters, values, strict=True):
+            if parameter.name == "dtype" and isinstance(value, DType):
+                return [value]
+    return [s.dtype for s in specs]
 
 
 #: Kinds whose records take complex operands unless a stage of theirs computes what these lack.

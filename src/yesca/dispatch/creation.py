@@ -8,8 +8,7 @@ from ..base.errors import argument_error, type_name
 from ..core import registry
 from ..core.devices import CPU, META, resolve
 from ..core.dtypes import (
-    FLOATING, SCALAR_NAMES, DType, bfloat16, default_for, float16, float64, get_default_dtype,
-    number_category,
+    FLOATING, NARROW_FLOATS, SCALAR_NAMES, DType, default_for, get_default_dtype, number_category,
 )
 from ..core.layouts import Layout, strided
 from ..core.spec import Spec, spec
@@ -342,12 +341,6 @@ def scalar_tensor(value: Any, like: Any = None, *, dtype: DType | None = None,
         dtype = default_for(category) if category > base.category else base
         device = like._spec.device
     dtype = dtype or get_default_dtype()
-    if dtype in (float16, bfloat16):  # by way of float64: what is too large becomes infinite
-        from .call import OPERATORS
-
-        made = OPERATORS.to_dtype(full((), value, dtype=float64, layout=layout, device=device,
-                                       pin_memory=pin_memory), dtype)
-        return finished(newborn(made), requires_grad)
     return full((), value, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory,
                 requires_grad=requires_grad)
 
@@ -357,7 +350,7 @@ def new_full(tensor: Any, size: Any, fill_value: Any, *, dtype: DType | None = N
              pin_memory: bool = False) -> Any:
     """A tensor of one value, with the dtype and device of another; halves as `scalar_tensor`."""
     dtype, place = dtype or tensor._spec.dtype, device or tensor._spec.device
-    if dtype not in (float16, bfloat16):
+    if dtype not in NARROW_FLOATS:
         return full(size, fill_value, dtype=dtype, layout=layout, device=place,
                     requires_grad=requires_grad, pin_memory=pin_memory)
     shape = (size,) if isinstance(size, int) else tuple(size)

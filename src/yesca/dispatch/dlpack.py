@@ -17,7 +17,10 @@ from typing import Any
 from ..base.errors import argument_error
 from ..base.naming import lives_in
 from ..core.devices import CPU, resolve
-from ..core.dtypes import BOOL, BY_NAME, COMPLEX, FLOATING, DType, bfloat16
+from ..core.dtypes import (
+    BOOL, BY_NAME, COMPLEX, FLOATING, DType, bfloat16, float4_e2m1fn_x2, float8_e4m3fn,
+    float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu,
+)
 from ..core.spec import contiguous_strides, spec
 from ..core.storage import EXPORTED, FOREIGN, UntypedStorage
 from ..core.tensor_base import TensorBase, address_of
@@ -73,7 +76,11 @@ class _Versioned(ctypes.Structure):
 
 _DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
-_CODES = {FLOATING: 2, COMPLEX: 5, BOOL: 6}  # 0 signed, 1 unsigned integers, 4 bfloat16
+_CODES = {FLOATING: 2, COMPLEX: 5, BOOL: 6}  # 0 signed, 1 unsigned integers
+#: Types of one dtype each: their codes; bits and lanes, where these are not those of one element.
+_OWN_CODES = {bfloat16: 4, float8_e4m3fn: 10, float8_e4m3fnuz: 11, float8_e5m2: 12,
+              float8_e5m2fnuz: 13, float8_e8m0fnu: 14, float4_e2m1fn_x2: 17}
+_PACKED = {float4_e2m1fn_x2: (4, 2)}
 _IN_MEMORY = (1, 3)  # kinds of devices whose memory is the CPU's
 _PREFIXES = {0: "int", 1: "uint", 2: "float", 5: "complex"}
 _PLAIN, _VERSIONED = b"dltensor", b"dltensor_versioned"
@@ -113,9 +120,13 @@ def _check_exportable(tensor: Any) -> None:
 
 
 def _code(dtype: DType) -> int:
-    if dtype is bfloat16:
-        return 4
-    return _CODES.get(dtype.category, 0 if dtype.is_signed else 1)
+    found = _OWN_CODES.get(dtype)
+    return _CODES.get(dtype.category, 0 if dtype.is_signed else 1) if found is None else found
+
+
+def _elements(dtype: DType) -> tuple[int, int]:
+    """Bits of a number, and how many numbers an element has."""
+    return _PACKED.get(dtype, (dtype.itemsize * 8, 1))
 
 
 def to_dlpack(tensor: Any) -> Any:
@@ -137,7 +148,7 @@ def _capsule(tensor: Any, flags: int | None) -> Any:
     steps = (ctypes.c_int64 * max(own.ndim, 1))(*own.strides)
     tensor._storage.data_ptr()  # from here on code outside may write
     described = _Tensor(address_of(tensor) if own.numel else None, 1, 0, own.ndim,
-                        _code(own.dtype), own.dtype.itemsize * 8, 1, sizes, steps, 0)
+                        _code(own.dtype), *_elements(own.dtype), sizes, steps, 0)
     delete_plain, delete_versioned, destroy = _native()
     managed: Any
     if flags is None:
@@ -295,10 +306,11 @@ def _over(capsule: Any, name: bytes) -> Any:
 
 
 def _dtype(code: int, bits: int, lanes: int) -> DType:
+    for dtype, own in _OWN_CODES.items():
+        if code == own and (bits, lanes) == _elements(dtype):
+            return dtype
     if lanes != 1:
         raise BufferError("from_dlpack does not support vectors of several lanes")
-    if code == 4 and bits == 16:
-        return bfloat16
     name = "bool" if code == 6 and bits == 8 else f"{_PREFIXES.get(code, 'type')}{bits}"
     if name not in BY_NAME:
         raise BufferError(f"from_dlpack does not support DLPack type code {code} of {bits} bits")

@@ -6,8 +6,9 @@ from array import array
 from typing import Any
 
 from ..base.errors import too_big
+from ..core import small_floats
 from ..core.dtypes import (
-    COMPLEX, FLOATING, DType, bfloat16, bool_, float16, float32, float64, uint64,
+    COMPLEX, FLOATING, SMALL_FLOATS, DType, bool_, float16, float32, float64, uint64,
 )  # fmt: skip
 from ..core.numeric_limits import iinfo
 from ..core.storage import UntypedStorage
@@ -87,7 +88,8 @@ def _encode_floats(dtype: DType, flat: list[Any]) -> bytes:
         singles = np.array(flat, np.float32)
         if dtype is float16:
             return singles.astype(np.float16).tobytes()
-    assert dtype is bfloat16
+    if dtype in SMALL_FLOATS:
+        return small_floats.encode(dtype, singles.tolist())
     bits = singles.view(np.uint32)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
     rounded[np.isnan(bits.view(np.float32))] = 0x7FC0

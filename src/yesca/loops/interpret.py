@@ -13,16 +13,17 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.dtypes import BOOL, FLOATING, DType, bfloat16, uint64
+from ..core import small_floats
+from ..core.dtypes import BOOL, FLOATING, SMALL_FLOATS, DType, bfloat16, uint64
 from .exact import fma
 from .ir import Expr, Stage, fold_kind, walk
 
 
 def numpy_dtype(dtype: DType) -> Any:
-    """NumPy's dtype of the same name; bfloat16 is carried as float32."""
+    """NumPy's dtype of the same name; bfloat16 and floats of 8 bits are carried as float32."""
     import numpy as np
 
-    return np.dtype("float32" if dtype is bfloat16 else dtype.name)
+    return np.dtype("float32" if dtype is bfloat16 or dtype in SMALL_FLOATS else dtype.name)
 
 
 def round_bfloat16(x: Any) -> Any:
@@ -32,6 +33,14 @@ def round_bfloat16(x: Any) -> Any:
     bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)
     return np.where(np.isnan(x), np.float32(math.nan), rounded.view(np.float32))
+
+
+def round_small(x: Any, dtype: DType) -> Any:
+    """Round float32 values to a float of 8 bits, kept as float32: one number at a time."""
+    import numpy as np
+
+    known = small_floats.values(dtype)
+    return np.vectorize(lambda v: known[small_floats.code_of(v, dtype)], otypes=[np.float32])(x)
 
 
 def _unsigned(x: Any) -> Any:
@@ -52,6 +61,8 @@ def convert(x: Any, dtype: DType) -> Any:
     with np.errstate(all="ignore"):
         if dtype is bfloat16:
             return round_bfloat16(np.asarray(x, np.float32))
+        if dtype in SMALL_FLOATS:
+            return round_small(np.asarray(x, np.float32), dtype)
         if dtype.category != FLOATING and np.asarray(x).dtype.kind == "f":
             if dtype is uint64:
                 return np.where(np.asarray(x) >= 2.0**64, np.uint64(0), _unsigned(np.asarray(x)))
@@ -106,6 +117,8 @@ def _node(node: Expr, args: list[Any], arrays: Sequence[Any], arguments: Sequenc
     result = OPERATORS[node.op](*args)
     if node.dtype is bfloat16:
         return round_bfloat16(result)
+    if node.dtype in SMALL_FLOATS:
+        return round_small(result, node.dtype)
     return np.asarray(result).astype(numpy_dtype(node.dtype), copy=False)
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..core.dtypes import BOOL, COMPLEX, FLOATING, bool_, float32, float64, int64
+from ..core.dtypes import (
+    BOOL, COMPLEX, FLOATING, SMALL_FLOATS, bfloat16, bool_, float32, float64, int64,
+)
 from .ir import (
     FOLDS, FUNCTIONS, OPERATIONS, SCANS, Expr, Stage, Store, fold_kind, inner_varying,
     walk,
@@ -123,6 +125,8 @@ def _verify_fold(stage: Stage, node: Expr) -> None:
     wanted = int64 if kind in ("argmax", "argmin") else bool_ if truth else node.args[0].dtype
     if node.dtype is not wanted:
         _wrong(node, f"gives {wanted.name}")
+    if node.dtype is bfloat16 or node.dtype in SMALL_FLOATS:
+        _wrong(node, "is too narrow to combine in; cast the operand to float32")
     if node.op == "fold" and any(below.op == "scan" for below in _below(node)):
         _wrong(node, "running values are not folded in the pass that makes them; scan in a stage "
                      "of its own")
@@ -183,6 +187,9 @@ def _verify_store(stage: Stage, item: Store, varying: set[Expr]) -> None:
     if item.accumulate and item.accumulate not in SCANS:
         raise InvalidStage(f"{where} nothing accumulates by {item.accumulate!r}; one of "
                            f"{', '.join(SCANS)}")
+    if item.accumulate and (buffer.dtype is bfloat16 or buffer.dtype in SMALL_FLOATS):
+        raise InvalidStage(f"{where} {buffer.dtype.name} is too narrow to combine in; combine in "
+                           "float32 and convert")
     if stage.kind == "table" and (item.offset is not None or item.accumulate):
         raise InvalidStage(f"{where} the pieces of a table are written in any order and once")
     plain = item.offset is None and item.guard is None and not item.accumulate

@@ -77,7 +77,7 @@ def _fill(p: Any, self: Any, value: Any) -> None:
                                f"{value.spec.ndim} dimensions.")
         p.flat(lambda x: cast(x, dtype), [value], [target])
         return
-    p.flat(lambda: filling(p, 1, dtype), [], [target])
+    p.flat(lambda: filling(p, 1, dtype, self.spec.numel), [], [target])
 
 
 def _value_grad(ops: Any, grad: Any, value_spec: Any) -> Any:

@@ -78,7 +78,7 @@ rows("identity(any n, any m, any dtype) -> Tensor", _identity, kind="creation", 
 
 def _filled(p: Any, size: tuple[int, ...], dtype: Any, value: Any) -> None:
     made = p.result(spec(dtype, size, None, p.device))
-    p.flat(lambda: filling(p, 2, dtype), [], [made])
+    p.flat(lambda: filling(p, 2, dtype, made.spec.numel), [], [made])
 
 
 rows("filled(any size, any dtype, Scalar value) -> Tensor", _filled, kind="creation",
@@ -106,7 +106,7 @@ def _filled_like(p: Any, self: Any, dtype: Any, value: Any) -> None:
     base = self.spec
     dtype = dtype or base.dtype
     made = p.result(spec(dtype, base.shape, strides_for(base, None), p.device))
-    p.flat(lambda: filling(p, 2, dtype), [], [made])
+    p.flat(lambda: filling(p, 2, dtype, made.spec.numel), [], [made])
 
 
 rows("filled_like(Tensor self, any dtype, Scalar value) -> Tensor", _filled_like,

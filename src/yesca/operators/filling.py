@@ -10,8 +10,8 @@ import math
 from typing import Any
 
 from ..core.dtypes import (
-    COMPLEX, FLOATING, INTEGRAL, DType, bfloat16, bool_, complex128, float16, float32, float64,
-    int32, int64, uint64,
+    COMPLEX, FLOATING, INTEGRAL, NARROW_FLOATS, SCALAR_NAMES, SMALL_FLOATS, DType, bfloat16, bool_,
+    complex128, float4_e2m1fn_x2, float8_e5m2, float16, float32, float64, int32, int64, uint64,
 )
 from ..core.numeric_limits import finfo, iinfo
 from ..loops.ir import Expr, cast, const
@@ -25,6 +25,8 @@ def c_name(dtype: DType) -> str:
     """What messages about numbers that do not fit call a dtype."""
     if dtype.category == COMPLEX:
         return f"c10::complex<{c_name(dtype.to_real())}>"
+    if dtype in SMALL_FLOATS:
+        return f"c10::{SCALAR_NAMES[dtype]}"
     return _NAMES.get(dtype, f"{dtype.name}_t")
 
 
@@ -33,17 +35,27 @@ def does_not_fit(dtype: DType) -> RuntimeError:
     return RuntimeError(f"value cannot be converted to type {c_name(dtype)} without overflow")
 
 
-def filling(p: Any, position: int, dtype: DType) -> Expr:
+def filling(p: Any, position: int, dtype: DType, count: int = 0) -> Expr:
     """The call's number at this position as an element of the dtype.
 
     Negative whole numbers wrap around in unsigned dtypes, as in C; others have to be in range.
+    PyTorch does not look at the range where half types, and floats of 8 bits, get the number as
+    their only element (`count`): what is too large is rounded as in a conversion.
     """
     number = p.values[position]
+    if count == 1 and dtype in NARROW_FLOATS and dtype is not float4_e2m1fn_x2:
+        return cast(filling(p, position, float64), dtype)
     if isinstance(number, complex):
         return _complex_element(p, p.argument(position, complex128), dtype)
     if isinstance(number, bool):
         return cast(p.argument(position, int64), dtype)
     about = p.argument(position, float64)
+    if dtype is float4_e2m1fn_x2:  # whose zero is all that nothing has to pack
+        def fail(_: int) -> None:
+            raise NotImplementedError("\"fill_cpu\" not implemented for 'Float4_e2m1fn_x2'")
+
+        p.check(about.eq(0.0), const(0, int64), fail)
+        return const(0, dtype)
     if isinstance(number, float):
         return _real_element(p, about, dtype)
     _require(p, _fits_whole(about, p.argument(position, int64), dtype.to_real()), dtype)
@@ -97,14 +109,19 @@ def _fits(value: Expr, dtype: DType) -> Expr | None:
         return (value >= float(limits.min)) & (value <= float(limits.max))
     if dtype is bool_ or dtype is float64:
         return None
-    size = absolute(value)
-    return ~(size > finfo(dtype).max) | size.eq(math.inf)
+    limits, size = finfo(dtype), absolute(value)
+    if not dtype.is_signed:
+        return ~((value > limits.max) | (value < limits.min))
+    fits = ~(size > limits.max)
+    return fits if dtype in SMALL_FLOATS and dtype is not float8_e5m2 else fits | size.eq(math.inf)
 
 
 def _fits_whole(about: Expr, whole: Expr, dtype: DType) -> Expr | None:
     """Whether a whole number, as float64 and int64, is in a real dtype's range; None: always."""
     if dtype is float16:
         return absolute(about) < 65520.0  # from here on it is rounded to infinity
+    if dtype in SMALL_FLOATS and dtype.is_signed:
+        return absolute(about) <= finfo(dtype).max
     if dtype.category != INTEGRAL or dtype is uint64:
         return None
     if dtype is int64:  # beyond it, what arrives as a negative number was a positive one

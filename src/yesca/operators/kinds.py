@@ -11,13 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.dtypes import (
-    BOOL, FLOATING, INTEGRAL, DType, bfloat16, bool_, default_for, float16, float32, int64, uint8,
+    BOOL, FLOATING, INTEGRAL, NARROW_FLOATS, DType, bfloat16, bool_, default_for, float16, float32,
+    int64, uint8,
 )
 from ..core.memory_formats import pointwise
 from ..core.spec import spec
 from ..core.views import broadcast_shapes, wrap_dims
 from ..loops.ir import Expr, cast, const, fold
-from . import unsigned
+from . import limited
 from .filling import filling
 from .record import Record, register
 
@@ -28,8 +29,8 @@ def is_number(plan: Any, argument: int) -> bool:
 
 
 def compute_dtype(dtype: DType) -> DType:
-    """Half types are computed in float32 and rounded once per record."""
-    return float32 if dtype in (float16, bfloat16) else dtype
+    """Half types, and floats of 8 bits, are computed in float32 and rounded once per record."""
+    return float32 if dtype in NARROW_FLOATS else dtype
 
 
 def elementwise(text: str, body: Callable[..., Any], **options: Any) -> Record:
@@ -49,8 +50,9 @@ def elementwise_dtypes(record: Record, p: Any, promoted: DType, values: tuple[An
                        ) -> tuple[DType, DType]:
     """(compute dtype, result dtype) by the record's rule."""
     rule = record.dtype
-    if promoted in unsigned.WIDE:
-        unsigned.refuse(record.name, (promoted,))
+    if promoted in limited.WIDE or promoted in limited.SMALL:
+        limited.refuse(record.name, (promoted,))
+        limited.refuse_scalar(record.name, promoted, values)
     if "bifc"[promoted.category] not in record.takes and not record.derived_from:
         raise record.lacks(p.scalar_name(promoted))
     if callable(rule):

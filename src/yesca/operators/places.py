@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.dtypes import (
-    BOOL, COMPLEX, SCALAR_NAMES, DType, bfloat16, bool_, complex64, float16, float32, float64,
+    BOOL, COMPLEX, NARROW_FLOATS, SCALAR_NAMES, DType, bool_, complex64, float32, float64,
     int64, uint8,
 )
 from ..loops.ir import Expr, cast, const
@@ -60,7 +60,7 @@ def offset_of(p: Any, indices: Sequence[Expr], sizes: Sequence[int], steps: Sequ
 
 def wide_dtype(dtype: DType) -> DType:
     """The dtype in which values of `dtype` are combined in memory."""
-    if dtype in (float16, bfloat16):
+    if dtype in NARROW_FLOATS:
         return float32
     return uint8 if dtype.category == BOOL else dtype
 

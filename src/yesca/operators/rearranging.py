@@ -12,7 +12,7 @@ from ..core.memory_formats import common, kept, strides_in
 from ..core.spec import contiguous_strides, spec
 from ..loops.ir import Expr, cast, const, coord
 from ..loops.scalar import where
-from . import unsigned
+from . import limited
 from .filling import filling
 from .kinds import composite, rows
 from .schema import whole_numbers
@@ -293,7 +293,7 @@ composite("diagflat(Tensor self, int offset=0) -> Tensor",
 def _trace(ops: Any, self: Any) -> Any:
     if self.dim() != 2:
         raise RuntimeError("trace: expected a matrix")
-    unsigned.refuse("trace", (self.dtype,))
+    limited.refuse("trace", (self.dtype,))
     return ops.sum(ops.diagonal(self))
 
 

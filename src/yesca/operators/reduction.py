@@ -13,7 +13,7 @@ from ..core.views import Strided, movedim, wrap_dim
 from ..loops import ir
 from ..loops.ir import Expr, cast
 from ..loops.scalar import absolute, as_bool, exp, fold, log, where
-from . import unsigned
+from . import limited
 from .kinds import (
     composite, compute_dtype, halved, reduced_dims, reduced_shape, reduction, rows, view,
 )
@@ -146,7 +146,7 @@ prod = reduction("prod(Tensor self, int? dim=None, bool keepdim=False, *, dtype?
 
 
 def _count_nonzero(ops: Any, self: Any, dim: Any) -> Any:
-    unsigned.refuse("count_nonzero", (self.dtype,))
+    limited.refuse("count_nonzero", (self.dtype,))
     return ops.sum(ops.ne(self, 0), dim)
 
 

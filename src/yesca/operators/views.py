@@ -10,7 +10,7 @@ from ..core import views as algebra
 from ..core.dtypes import SCALAR_NAMES, DType
 from ..core.spec import Spec, contiguous_strides, spec
 from ..loops.ir import cast, const
-from .kinds import composite, rows, view
+from .kinds import composite, compute_dtype, rows, view
 
 
 def _view(base: Spec, size: tuple[int, ...]) -> Any:
@@ -310,12 +310,14 @@ def _strided_back(p: Any, grad: Any, shape: tuple[int, ...], stride: tuple[int, 
     made = p.result(spec(dtype, shape, stride, p.device))
     first = min(0, offset) if grad.spec.numel else 0
     last = max(_extent(shape, stride), offset + _extent(size, view_stride))
+    summed = algebra.overlaps_itself(size, view_stride)
+    wide = compute_dtype(dtype) if summed else dtype
     whole = made
-    if first < 0 or last * dtype.itemsize > made.spec.nbytes:
-        whole = p.temporary((last - first,), dtype)
-    p.flat(lambda: const(0, dtype), [], [whole])
+    if first < 0 or last * dtype.itemsize > made.spec.nbytes or wide is not dtype:
+        whole = p.temporary((last - first,), wide)
+    p.flat(lambda: const(0, wide), [], [whole])
     part = whole.seen((size, view_stride, offset - first))
-    if algebra.overlaps_itself(size, view_stride):
+    if summed:
         p.ordered_add(grad, part)
     else:
         p.flat(lambda x: x, [grad], [part])

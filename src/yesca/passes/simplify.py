@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.dtypes import (
-    BOOL, FLOATING, INTEGRAL, DType, bfloat16, bool_, float16, float32, float64,
+    BOOL, FLOATING, INTEGRAL, NARROW_FLOATS, DType, bfloat16, bool_, float8_e8m0fnu, float16,
+    float32, float64,
 )
 from ..loops.ir import Expr, Stage, bitcast, cast, const, map_stage, operate
 
@@ -42,7 +43,7 @@ def simplified(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
 
 
 def _fold_constants(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
-    if any(e.dtype in (float16, bfloat16) or e.dtype.category > FLOATING for e in (node, *args)):
+    if any(e.dtype in NARROW_FLOATS or e.dtype.category > FLOATING for e in (node, *args)):
         return None
     import numpy as np
 
@@ -194,6 +195,8 @@ def holds(source: DType, target: DType) -> bool:
                 return False
             return bits <= 8 * target.itemsize - target.is_signed
         return bits <= {float16: 11, bfloat16: 8, float32: 24, float64: 53}.get(target, 0)
+    if source is float8_e8m0fnu and target is float16:  # whose powers of two are fewer
+        return False
     return target.category == FLOATING and source.itemsize < target.itemsize
 
 

@@ -62,7 +62,7 @@ def kernel_address(kind: str, dtype: str) -> int:
 
 def compute_dtype(dtype: DType) -> DType:
     """Where sums are kept: float32 for half types."""
-    return dtypes.float32 if dtype in (dtypes.float16, dtypes.bfloat16) else dtype
+    return dtypes.float32 if dtype in dtypes.NARROW_FLOATS else dtype
 
 
 def product(p: Any, a: Any, b: Any, c: Any, initial: Any = None, alpha: Any = ONE,
@@ -87,6 +87,8 @@ def product(p: Any, a: Any, b: Any, c: Any, initial: Any = None, alpha: Any = ON
         return
     wide = compute_dtype(c.spec.dtype)
     goal = c
+    if c.spec.dtype in dtypes.SMALL_FLOATS:
+        a, b = (_widened(p, x, wide) for x in (a, b))
     rounds = pairs_pay(c.spec.dtype.name, *shape[-2:], a.spec.shape[-1], target())
     stored = c.spec.dtype if rounds else wide
     if stored is not c.spec.dtype or not _side_by_side(c, shape):
@@ -125,13 +127,19 @@ def _side_by_side(ref: Any, shape: Sequence[int]) -> bool:
     return shape[-1] == 1 or expand_strides(ref.spec.shape, ref.spec.strides, shape)[-1] == 1
 
 
+def _widened(p: Any, x: Any, wide: DType) -> Any:
+    """An operand in the compute dtype."""
+    if x.spec.dtype is wide:
+        return x
+    made = p.temporary(tuple(x.spec.shape), wide)
+    p.flat(lambda v: v, [x], [made])
+    return made
+
+
 def _initial(p: Any, initial: Any, shape: tuple[int, ...], wide: DType) -> Any:
     """What is added, in the compute dtype, its columns side by side."""
     own = tuple(initial.spec.shape)
-    if initial.spec.dtype is not wide:
-        made = p.temporary(own, wide)
-        p.flat(lambda v: v, [initial], [made])
-        initial = made
+    initial = _widened(p, initial, wide)
     if _side_by_side(initial, shape):
         return initial
     rows = own[-2] if len(own) > 1 else 1

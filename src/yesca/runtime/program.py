@@ -144,7 +144,7 @@ class Program:
     def _slot(self, what: tuple[Any, ...], dtype: DType) -> Expr:
         if dtype.is_complex:
             return self._complex_slot(what, dtype)
-        if dtype in (dtypes.float16, dtypes.bfloat16):
+        if dtype in dtypes.NARROW_FLOATS:
             return ir.cast(self._slot(what, dtypes.float32), dtype)
         key = (*what, dtype)
         if key not in self._slots:

@@ -2,7 +2,8 @@
 
 A `Value` is an LLVM operand with its dtype and number of lanes. An operation on mixed lanes
 splats the scalar operand, so whatever does not vary along the lanes is computed once.
-Booleans are i1 as values and a byte in memory; bfloat16 values are their 16 bits.
+Booleans are i1 as values and a byte in memory; bfloat16 values are their 16 bits, floats of 8 bits
+their byte (`passes.expand_math` has left only moves of them).
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import struct
 from dataclasses import dataclass
 
 from ..core.dtypes import (
-    BOOL, FLOATING, DType, bfloat16, bool_, float16, float32, float64, int32, int64, uint64,
+    BOOL, FLOATING, SMALL_FLOATS, DType, bfloat16, bool_, float16, float32, float64, int32, int64,
+    uint64,
 )
 from ..loops.ir import Expr
 
-_FLOAT_TYPES = {float16: "half", float32: "float", float64: "double", bfloat16: "i16"}
+_FLOAT_TYPES = {float16: "half", float32: "float", float64: "double", bfloat16: "i16",
+                **dict.fromkeys(SMALL_FLOATS, "i8")}
 _INTRINSIC_SUFFIX = {"half": "f16", "float": "f32", "double": "f64"}
 _COMPARE = {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "eq": "eq", "ne": "ne"}
 _BITS = {"and": "and", "or": "or", "xor": "xor", "shl": "shl"}

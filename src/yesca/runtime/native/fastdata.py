@@ -32,12 +32,12 @@ unit = Unit("fastdata")
 
 #: Objects, addresses and offsets, entered by `dispatch.bridges`: twins and names first, then what
 #: is known of NumPy, then its dtypes and ours by our dtypes' codes.
-things = unit.global_("things", 512)
+things = unit.global_("things", 544)
 TENSOR, AS_TENSOR, FROM_NUMPY, TO_NUMPY, FIND_SPEC, NAME_DTYPE, NAME_GRAD, FIND_COLUMNS = range(
     0, 64, 8)
 ARRAY_TYPE, MAKE_ARRAY, SET_BASE = 64, 72, 80
 A_DATA, A_RANK, A_SIZES, A_STRIDES, A_KIND, A_FLAGS = range(96, 144, 8)
-KINDS, DTYPES, CODES = 160, 320, 20
+KINDS, DTYPES, CODES = 160, 352, 24
 #: Specs that were found lately: of contiguous tensors, and of matrices that lie column by column.
 specs = unit.global_("specs", 512 * 8)
 columns = unit.global_("columns", 512 * 8)
