@@ -59,6 +59,7 @@ HOMES: dict[str, str] = {
     "graph.public": "compile",
     "func": "vmap",
     "_ops": "ops",
+    "aten.tags": "Tag",
     "determinism": (
         "use_deterministic_algorithms are_deterministic_algorithms_enabled "
         "is_deterministic_algorithms_warn_only_enabled set_deterministic_debug_mode "

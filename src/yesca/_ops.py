@@ -222,10 +222,21 @@ class _OpNamespace(ModuleType):
         self.name, self.__file__ = name, "torch.ops"
 
     def __getattr__(self, name: str) -> Any:
-        own = "; the package's own operators are found under `torch`, not here" \
-            if self.name in ("aten", "prims") else ""
-        raise AttributeError(
-            f"'_OpNamespace' '{self.name}' object has no attribute '{name}'{own}")
+        if self.name == "aten" and not name.startswith("__"):
+            from .aten.overloads import packet
+
+            made = packet(name)
+            if made is not None:
+                setattr(self, name, made)
+                return made
+        raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        if self.name != "aten":
+            return sorted(super().__dir__())
+        from .aten.schemas import table
+
+        return sorted({*super().__dir__(), *table()})
 
 
 class _Ops(ModuleType):
@@ -267,8 +278,9 @@ def define(schema: FunctionSchema) -> OpOverload:
 def known(name: str, overload: str = "default") -> OpOverload | None:
     """The operator `namespace::name`, or None."""
     namespace, _, own = name.partition("::")
-    packet = vars(getattr(ops, namespace)).get(own) if namespace and own else None
-    return None if packet is None else packet._overloads.get(overload)
+    packet = getattr(getattr(ops, namespace), own, None) if namespace and own else None
+    known = isinstance(packet, OpOverloadPacket) and overload in packet.overloads()
+    return getattr(packet, overload) if known else None  # type: ignore[no-any-return]
 
 
 def find(name: str, overload: str = "default") -> OpOverload:

@@ -46,8 +46,11 @@ def _needed(roots: Sequence[Any], targets: set[Any]) -> set[Any]:
     return useful
 
 
-def _hooked_leaves(roots: Sequence[Any]) -> dict[Any, int]:
-    """How many gradients each reachable leaf with hooks waits for: they see the whole sum."""
+def _hooked_leaves(roots: Sequence[Any], all_leaves: bool) -> dict[Any, int]:
+    """How many gradients each reachable leaf with hooks waits for: they see the whole sum.
+
+    all_leaves: those without hooks as well.
+    """
     found: dict[Any, int] = {}
     seen: set[Any] = set()
     stack: list[Sequence[Any]] = [roots]
@@ -57,7 +60,7 @@ def _hooked_leaves(roots: Sequence[Any]) -> dict[Any, int]:
                 continue
             if isinstance(edge, TensorBase):
                 extra = edge._extra
-                if extra is not None and (extra.hooks or extra.after):
+                if all_leaves or extra is not None and (extra.hooks or extra.after):
                     found[edge] = found.get(edge, 0) + 1
             elif edge not in seen:
                 seen.add(edge)
@@ -109,8 +112,9 @@ class Run:
     def start(self, edges: Sequence[Edge], grads: list[Any]) -> None:
         """Walk from the roots; `grads` is emptied, so that nothing is kept longer than needed."""
         roots = [e for e, _ in edges]
-        if HOOKED_LEAVES:
-            self.waiting = _hooked_leaves(roots) or None
+        seen = any(level.dispatches for level in STATE.levels)  # sums are operators as well
+        if HOOKED_LEAVES or seen:
+            self.waiting = _hooked_leaves(roots, seen) or None
         needed = None
         if self.targets is not None:
             needed = _needed(roots, {e for e, _ in self.targets})

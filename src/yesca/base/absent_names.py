@@ -22,7 +22,7 @@ NAMES: dict[str, str] = {
         "ScriptClass ScriptClassFunction ScriptDict ScriptDictIterator ScriptDictKeyIterator "
         "ScriptFunction ScriptList ScriptListIterator ScriptMethod ScriptModule "
         "ScriptModuleSerializer ScriptObject ScriptObjectProperty SerializationStorageContext "
-        "StaticModule Storage StorageBase StreamObjType StringType SymBoolType SymIntType Tag "
+        "StaticModule Storage StorageBase StreamObjType StringType SymBoolType SymIntType "
         "TensorType ThroughputBenchmark TracingState TupleType Type UnionType Use Value ao "
         "batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt "
         "batch_norm_gather_stats batch_norm_gather_stats_with_counts batch_norm_stats "
@@ -156,7 +156,7 @@ NAMES: dict[str, str] = {
     "random": "thread_safe_generator",
     "testing": "FileCheck",
     "utils": (
-        "ThroughputBenchmark _python_dispatch backcompat backend_registration bundled_inputs "
+        "ThroughputBenchmark backcompat backend_registration bundled_inputs "
         "cmake_prefix_path cpp_backtrace cpp_extension debug_log deterministic file_baton "
         "flop_counter generate_methods_for_privateuse1_backend get_cpp_backtrace hipify jit "
         "mkldnn mobile_optimizer model_dump model_zoo rename_privateuse1_backend show_pickle "

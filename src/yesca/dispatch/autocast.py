@@ -35,8 +35,11 @@ class _Cache(threading.local):
 CACHE = _Cache()
 
 
-def run(record: Record, values: tuple[Any, ...]) -> Any:
-    """Cast the arguments by the record's class; run it with autocast off."""
+def run(record: Record, values: tuple[Any, ...], runner: Callable[..., Any] | None = None) -> Any:
+    """Cast the arguments by the record's class; run it with autocast off.
+
+    runner: what runs it then; by default `call.run`.
+    """
     from . import call
 
     lower, kind = STATE.autocast, record.autocast
@@ -46,7 +49,7 @@ def run(record: Record, values: tuple[Any, ...]) -> Any:
             wanted = lower if kind == "lower" else float32 if kind == "float32" else \
                 _widest(record, values, lower)
             values = tuple([_cast_in(value, wanted, lower) for value in values])
-        return call.run(record, values)
+        return (runner or call.run)(record, values)
     finally:
         set_autocast(lower)
 

@@ -21,6 +21,7 @@ class Level:
 
     is_batch = False
     transforms = False  # sees the operators of public functions, and those of a pass backward
+    dispatches = False  # sees the operators below the tape (`aten/stations.py`)
     draws_apart = False  # a batch whose examples get random numbers of their own
 
     def call(self, record: Record, values: tuple[Any, ...], target: Any) -> Any:
@@ -33,6 +34,10 @@ class Level:
                  ) -> Any:
         """Run a public function that is no record."""
         return func(*args, **kwargs)
+
+    def takes(self, name: str) -> bool:
+        """Whether a public function of this name, which is no record, goes to `function`."""
+        return not self.transforms
 
     def whole(self, name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """Run a part of the package that is several operators: a level may know it as one."""

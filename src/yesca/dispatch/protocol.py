@@ -267,7 +267,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     """A public function that is no record, with the protocol and the modes before it."""
     @functools.wraps(function)
     def public(*args: Any, **kwargs: Any) -> Any:
-        if STATE.levels and not STATE.levels[-1].transforms:
+        if STATE.levels and STATE.levels[-1].takes(function.__name__):
             return through_mode(public.outer, args, kwargs)  # type: ignore[attr-defined]
         found = participants(args)
         if found:

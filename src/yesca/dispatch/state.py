@@ -17,6 +17,7 @@ class _State(threading.local):
 
     def __init__(self) -> None:
         self.grad = self.tape = True
+        self.below = False  # inside a handler of operators below the tape: nothing is recorded
         self.inference = False
         self.anomaly = False
         self.check_nan = True
@@ -50,7 +51,7 @@ def set_grad(enabled: bool) -> None:
     if STATE.grad is enabled:
         return
     STATE.grad = enabled
-    STATE.tape = enabled and not STATE.inference
+    STATE.tape = enabled and not STATE.inference and not STATE.below
     for listener in listeners:
         listener()
 
@@ -58,9 +59,18 @@ def set_grad(enabled: bool) -> None:
 def set_inference(enabled: bool) -> None:
     """Switch inference mode on this thread."""
     STATE.inference = enabled
-    STATE.tape = STATE.grad and not enabled
+    STATE.tape = STATE.grad and not enabled and not STATE.below
     for listener in listeners:
         listener()
+
+
+def set_below(below: bool) -> None:
+    """Say whether what runs now runs below the tape, whatever the grad mode is."""
+    if STATE.below is not below:
+        STATE.below = below
+        STATE.tape = STATE.grad and not STATE.inference and not below
+        for listener in listeners:
+            listener()
 
 
 def set_anomaly(enabled: bool, check_nan: bool) -> None:
@@ -158,6 +168,17 @@ def set_levels(levels: list[Any]) -> None:
         STATE.levels = levels
         for listener in listeners:
             listener()
+
+
+@contextmanager
+def set_aside(levels: list[Any]) -> Iterator[None]:
+    """Inside, other levels are on."""
+    before = STATE.levels
+    set_levels(levels)
+    try:
+        yield
+    finally:
+        set_levels(before)
 
 
 def pop_level() -> Any:

@@ -25,7 +25,6 @@ def _max_pool(rank: int):
         return_indices: bool = False,
     ):
         name = with_indices if return_indices else plain
-        stride = kernel_size if stride is None else stride
         return getattr(ops, name)(input, kernel_size, stride, padding, dilation, ceil_mode)
 
     max_pool.__name__ = max_pool.__qualname__ = plain

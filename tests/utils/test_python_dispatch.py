@@ -1,0 +1,162 @@
+"""`TorchDispatchMode`: nesting, what handlers return, what is on."""
+
+import pytest
+
+import yesca as torch
+from yesca.utils import _python_dispatch as dispatch
+from yesca.utils._python_dispatch import TorchDispatchMode
+
+aten = torch.ops.aten
+
+
+class Log(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.seen.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def test_modes_nest_and_are_off_in_their_handlers():
+    outer, inner = Log(), Log()
+    x = torch.ones(2)
+    with outer, inner:
+        x + x
+        assert dispatch._get_current_dispatch_mode() is inner
+        with dispatch._pop_mode_temporarily() as mode:
+            assert mode is inner
+            assert dispatch._get_current_dispatch_mode() is outer
+            x * x
+        with dispatch._disable_current_modes() as modes:
+            assert modes == [outer, inner]
+            x - x
+    assert inner.seen == ["aten.add.Tensor"]
+    assert outer.seen == ["aten.add.Tensor", "aten.mul.Tensor"]
+    assert not dispatch.is_in_torch_dispatch_mode()
+
+
+def test_what_a_handler_returns_is_what_the_program_gets():
+    class Doubled(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            made = func(*args, **(kwargs or {}))
+            return made * 2 if func is aten.mm.default else made
+
+    x = torch.eye(2, requires_grad=True)
+    with Doubled():
+        made = torch.nn.functional.linear(x, torch.eye(2))
+    assert made.tolist() == [[2.0, 0.0], [0.0, 2.0]]
+    made.sum().backward()  # the tape is above the mode: the derivative is that of mm
+    assert x.grad.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def test_the_tape_is_above_and_handlers_record_nothing():
+    class Look(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            with torch.no_grad():
+                pass
+            made = func(*args, **(kwargs or {}))
+            assert not made.requires_grad
+            return made
+
+    x = torch.ones(2, requires_grad=True)
+    with Look():
+        y = x.exp()
+    assert y.grad_fn.name() == "ExpBackward0"
+    assert torch.is_grad_enabled()
+
+
+def test_autocast_is_above():
+    log = Log()
+    x = torch.ones(2, 2)
+    with torch.autocast("cpu", dtype=torch.bfloat16), log:
+        made = x @ x
+    assert made.dtype is torch.bfloat16
+    assert log.seen == ["aten._to_copy.default", "aten._to_copy.default", "aten.mm.default"]
+
+
+def test_vmap_is_above():
+    log = Log()
+    x = torch.ones(3, 2)
+    with log:
+        made = torch.vmap(torch.sin)(x)
+    torch.testing.assert_close(made, x.sin())
+    assert log.seen == ["aten.sin.default"]
+
+
+def test_writes_through_views_follow_the_tape():
+    with Log():
+        x = torch.ones(4, requires_grad=True)
+        y = x * 1
+        y[:2].mul_(3)
+        y.sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0, 1.0, 1.0]
+
+
+def test_a_leaf_is_not_written():
+    x = torch.ones(2, requires_grad=True)
+    with Log(), pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        x.add_(1)
+
+
+def test_saved_values_that_were_written_are_noticed():
+    with Log():
+        x = torch.ones(2, requires_grad=True)
+        y = x * 1
+        z = y.exp()
+        z.add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            z.sum().backward()
+
+
+def test_second_derivatives():
+    x = torch.tensor(2.0, requires_grad=True)
+    with Log():
+        first, = torch.autograd.grad(x ** 3, x, create_graph=True)
+        second, = torch.autograd.grad(first, x)
+    assert second.item() == pytest.approx(12.0)
+
+
+def test_operators_without_a_formula_go_back_as_well():
+    log = Log()
+    x = torch.tensor([0.3, 0.4], requires_grad=True)
+    with log:
+        torch.special.erfinv(x).sum().backward()
+    plain = x.grad.clone()
+    x.grad = None
+    torch.special.erfinv(x).sum().backward()
+    torch.testing.assert_close(plain, x.grad)
+    assert "aten.erfinv.default" in log.seen or "aten.special_erfinv.default" in log.seen
+
+
+def test_a_pass_backward_alone_is_seen():
+    x, w = torch.ones(2, 3, requires_grad=True), torch.ones(4, 3, requires_grad=True)
+    loss = torch.nn.functional.linear(x, w).sum()
+    log = Log()
+    with log:
+        loss.backward()
+    assert log.seen.count("aten.mm.default") == 2
+    assert w.grad.tolist() == [[2.0] * 3] * 4
+
+
+def test_not_implemented_is_refused():
+    class Nothing(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    x = torch.ones(2)
+    with Nothing(), pytest.raises(TypeError, match="Multiple dispatch failed for .*add.Tensor"):
+        torch.add(x, 1)
+
+
+def test_errors_leave_no_mode_behind():
+    class Broken(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            raise ValueError("broken")
+
+    x = torch.ones(2)
+    with pytest.raises(ValueError, match="broken"), Broken():
+        x + x
+    assert not dispatch.is_in_torch_dispatch_mode()
+    assert (x + x).tolist() == [2.0, 2.0]
