@@ -148,6 +148,17 @@ MATMUL = Suite(
     ),
 )
 
+MATMUL_BFLOAT16 = Suite(
+    "matmul_bfloat16",
+    "bfloat16 products; T: that factor is a transposed view",
+    Task("matmul.py", parts=("bfloat16",)),
+    tuple(
+        Case(f"{size} {layout}", limit=None if size == 256 else 1.2, part="bfloat16")
+        for size in (256, 1024, 2048)
+        for layout in ("NN", "NT", "TN")
+    ),
+)
+
 BIGRAM = Suite(
     "bigram",
     "one training step of a table of logits: cross entropy, backward, AdamW",
@@ -256,6 +267,26 @@ COMPILED_MEMORY = Suite(
     extra_sides=("yesca, eager",),
 )
 
+AUTOCAST_STEP = Suite(
+    "autocast_step",
+    "a training step of the GPT under bfloat16 autocast, against PyTorch's eager mode under it",
+    Task("autocast_step.py"),
+    (
+        Case("GPT", limit=0.8),
+        Case("GPT", limit=1.0, side="yesca, eager", label="GPT, our eager"),
+    ),
+    extra_sides=("yesca, eager",),
+)
+
+AUTOCAST_MEMORY = Suite(
+    "autocast_memory",
+    "the bytes that a forward pass under bfloat16 autocast keeps, against the same in float32",
+    Task("autocast_memory.py"),
+    (Case("GPT", limit=0.6, base="yesca, float32"), Case("GPT", label="GPT, to PyTorch")),
+    unit="MB",
+    extra_sides=("yesca, float32",),
+)
+
 # Both layers, forward and backward: 32 rows through weights of 1024 x (128 + 256) and 1024 x 512.
 LSTM_FLOPS = 6.0 * 50 * 32 * 1024 * (128 + 256 + 512)
 RECURRENT = Suite(
@@ -356,6 +387,7 @@ SUITES = {
         SWEEP,
         LARGE_OPS,
         MATMUL,
+        MATMUL_BFLOAT16,
         BIGRAM,
         MNIST,
         COMPILED_STEP,
@@ -364,6 +396,8 @@ SUITES = {
         COMPILED_FIRST,
         COMPILED_CALL,
         COMPILED_MEMORY,
+        AUTOCAST_STEP,
+        AUTOCAST_MEMORY,
         RECURRENT,
         OPTIMIZERS,
         DATA,

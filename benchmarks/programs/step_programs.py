@@ -4,6 +4,8 @@ A function takes `wrap`, which gets the new model and gives what the step calls:
 or `torch.compile(model)`.
 """
 
+from contextlib import nullcontext
+
 import torch
 from mnist_setup import DATA
 from torch import nn
@@ -109,7 +111,8 @@ GPT_SIZES = {"vocab": 2030, "context": 200, "width": 256, "heads": 4, "layers": 
 GPT_BATCH = 8
 
 
-def gpt(wrap=as_it_is):
+def gpt(wrap=as_it_is, lower=None):
+    """lower: the dtype of products under autocast; None for none."""
     torch.manual_seed(0)
     vocab, context = GPT_SIZES["vocab"], GPT_SIZES["context"]
     model = wrap(GPT(**GPT_SIZES))
@@ -119,12 +122,17 @@ def gpt(wrap=as_it_is):
 
     def step():
         optimizer.zero_grad()
-        logits = model(x)  # (B, T, vocab)
-        loss = F.cross_entropy(logits.view(-1, vocab), y.view(-1))
+        loss = forward()
         loss.backward()
         optimizer.step()
         return loss
 
+    def forward():
+        with torch.autocast("cpu", dtype=lower) if lower else nullcontext():
+            logits = model(x)  # (B, T, vocab)
+            return F.cross_entropy(logits.view(-1, vocab), y.view(-1))
+
+    step.forward = forward
     step.clear = optimizer.zero_grad  # for those who measure what one step allocates
     return step
 

@@ -97,6 +97,9 @@ def test_limits_are_those_of_the_project():
         ("bigram", "training step"): 0.45,
         ("mnist", "training step"): 0.5,
         ("recurrent", "LSTM step"): 1.0,
+        ("autocast_step", "GPT"): 1.0,
+        **{("matmul_bfloat16", f"{size} {layout}"): 1.2
+           for size in (1024, 2048) for layout in ("NN", "NT", "TN")},
         ("optimizers", "Adam"): 0.5,
         ("first_step", "first step, warm"): 0.5,
         ("first_step", "first step, cold"): 3.5,
@@ -135,6 +138,20 @@ def check_limits_of_compiled_suites(limits):
         if case.base != "torch"
     }
     assert others == {("MNIST", "jax"): 0.9, ("ResNet", "yesca, eager"): 0.95}
+
+
+def test_limits_of_the_suites_under_autocast():
+    step, memory = SUITES["autocast_step"].cases, SUITES["autocast_memory"].cases
+    assert [(case.side, case.limit) for case in step] == [("yesca", 0.8), ("yesca, eager", 1.0)]
+    assert (memory[0].base, memory[0].limit) == ("yesca, float32", 0.6)
+
+
+def test_activations_under_autocast_take_less_than_in_float32(run_python):
+    program = PROGRAMS / SUITES["autocast_memory"].task.program
+    runs = [run_python("-m", "yesca", program, BENCHMARK_SIDE=side)
+            for side in ("yesca", "yesca, float32")]
+    low, full = (json.loads(run.stdout)["GPT"] for run in runs)
+    assert 0 < low <= 0.6 * full
 
 
 def test_every_program_of_a_suite_exists():

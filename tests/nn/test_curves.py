@@ -39,6 +39,16 @@ def test_the_losses_under_autocast_follow_pytorch(name):
     assert curve_cases.distance(losses, TABLE[name]["float32"]["losses"]) > 1e-5
 
 
+@pytest.mark.parametrize("way", WRAPS)
+def test_a_gpt_under_autocast_follows_pytorch_for_longer(way):
+    losses = curve_cases.curve(
+        torch, "gpt", wrap=WRAPS[way], autocast=True, steps=curve_cases.LONG)
+    expected = TABLE["gpt"]["long"]["losses"]
+    assert len(losses) == 50
+    assert curve_cases.distance(losses, expected) <= 0.02
+    assert losses[-1] < 0.75 * losses[0]
+
+
 @pytest.mark.parametrize("name", curve_cases.CASES)
 def test_threads_change_no_curve(name):
     before = torch.get_num_threads()

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 SEED = 7
 STEPS = 30
+LONG = 50  # of the GPT under autocast
 
 
 class Task(NamedTuple):
@@ -342,12 +343,12 @@ CASES = {each.__name__: each
                       variational, penalty)}
 
 
-def curve(torch, name, wrap=lambda model: model, autocast=False):
+def curve(torch, name, wrap=lambda model: model, autocast=False, steps=STEPS):
     """The losses of the steps, with the model as `wrap` gives it back."""
     torch.manual_seed(SEED)
     task = CASES[name](torch)
     model, losses = wrap(task.model), []
-    for step in range(STEPS):
+    for step in range(steps):
         task.optimizer.zero_grad()
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
             loss = task.loss(model, step)
