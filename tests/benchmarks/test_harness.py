@@ -151,7 +151,8 @@ def test_activations_under_autocast_take_less_than_in_float32(run_python):
     runs = [run_python("-m", "yesca", program, BENCHMARK_SIDE=side)
             for side in ("yesca", "yesca, float32")]
     low, full = (json.loads(run.stdout)["GPT"] for run in runs)
-    assert 0 < low <= 0.6 * full
+    assert 0 < low <= 1.001 * 74651204  # of PyTorch, which keeps the same: 0.615 of float32
+    assert low < 0.62 * full
 
 
 def test_every_program_of_a_suite_exists():
