@@ -169,7 +169,12 @@ def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
 def _move(self: Any, place: Any, dtype: DType) -> Any:
     if place is CPU:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-    return creation.make(spec(dtype, self._spec.shape, self._spec.strides, place))
+    made = creation.make(spec(dtype, self._spec.shape, self._spec.strides, place))
+    if STATE.tape and self._requires_grad and (dtype.is_floating_point or dtype.is_complex):
+        from .autograd.inplace import departed
+
+        return departed(made, self)
+    return made
 
 
 def _conversion(name: str) -> Callable[..., Any]:

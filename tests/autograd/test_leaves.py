@@ -143,3 +143,15 @@ def test_none_reaches_custom_functions():
     y = leaf(1.0, 2.0)
     Nothing.apply(y * 3).sum().backward()
     assert y.grad is None
+
+
+def test_a_copy_on_the_meta_device_stays_on_the_tape():
+    x = torch.ones(3, requires_grad=True)
+    for made in (x.to("meta"), (x * 2).to("meta", torch.float64), x.to(device="meta", copy=True)):
+        assert made.requires_grad and made.is_meta and made.grad_fn.name() == "ToCopyBackward0"
+        assert made.grad_fn.next_functions[0][0] is not None
+    assert not x.to("meta", torch.int64).requires_grad and not x.detach().to("meta").requires_grad
+    with torch.no_grad():
+        assert not x.to("meta").requires_grad
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor; no data!"):
+        x.to("meta").sum().backward()

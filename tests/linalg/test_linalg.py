@@ -331,3 +331,17 @@ def test_sign_of_an_unknown_determinant():
     sign, logarithm = torch.linalg.slogdet(both)
     assert sign.tolist() == [0.0, -1.0] and logarithm.isnan().tolist() == [True, False]
     assert torch.linalg.slogdet(both.to(torch.complex64))[0].isnan().tolist() == [True, False]
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3)])
+def test_gels_refuses_what_lacks_rank(shape):
+    low = torch.ones(*shape)
+    with pytest.raises(linalg.LinAlgError, match=r"full rank \(error code: 2\)"):
+        linalg.lstsq(low, torch.ones(shape[0], 1), driver="gels")
+    both = torch.stack([torch.eye(*shape), low])
+    with pytest.raises(linalg.LinAlgError, match=r"lstsq: \(Batch element 1\): The least squares"):
+        linalg.lstsq(both, torch.ones(2, shape[0], 1), driver="gels")
+    for driver in ("gelsy", "gelsd", "gelss"):
+        assert linalg.lstsq(low, torch.ones(shape[0], 1), driver=driver).solution.isfinite().all()
+    zeros = linalg.lstsq(torch.zeros(*shape), torch.ones(shape[0], 1), driver="gels")
+    assert not zeros.solution.any()

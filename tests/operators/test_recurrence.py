@@ -32,8 +32,7 @@ def states(mode, batch, size=3, dtype=torch.float64):
 
 def by_steps(mode, sequence, state, held, backward):
     from_input = torch.nn.functional.linear(sequence, held["weight_ih"], held["bias_ih"])
-    step = recurrence.STEPS[mode]
-    return recurrence._walk_by_steps(step, from_input, state, held, backward)
+    return recurrence._walk_by_steps(mode, from_input, state, held, backward)
 
 
 def everything(result, inputs):
@@ -203,3 +202,13 @@ def test_compiled_layers_do_the_same():
         torch.testing.assert_close(*results)
         for got, wanted in zip(*gradients, strict=True):
             torch.testing.assert_close(got, wanted)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_nan_passes_relu(backward):
+    """As in `torch.relu`, whose derivative lets the gradient of NaN pass."""
+    held, state = weights("RNN_RELU"), states("RNN_RELU", 2)
+    sequence = torch.full((2, 2, 4), float("nan"), dtype=torch.float64)
+    for made, _ in (recurrence.walk("RNN_RELU", sequence, state, held, backward),
+                    by_steps("RNN_RELU", sequence, state, held, backward)):
+        assert made.isnan().all()

@@ -61,6 +61,15 @@ def test_env(run_python):
     assert threads.index(" OMP_NUM_THREADS ") + 1 == lines[0].index("from")
 
 
+def test_a_reader_that_has_gone_is_no_error(run_python):
+    """`python -m yesca env | head -1`"""
+    script = ("import os, subprocess, sys; "
+              "r, w = os.pipe(); os.close(r); "
+              "done = subprocess.run([sys.executable, '-m', 'yesca', 'env'], stdout=w, "
+              "stderr=subprocess.PIPE, text=True); print(done.returncode, repr(done.stderr))")
+    assert run_python("-c", script).stdout == "1 ''\n"
+
+
 def test_files_named_like_a_subcommand(run_python, tmp_path):
     (tmp_path / "env").write_text("print('a file')")
     assert run_python("-m", "yesca", "./env").stdout == "a file\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import sys
 from typing import Any
 
@@ -10,8 +11,14 @@ _CACHE_ACTIONS = {"info": 0, "clear": 0, "pack": 1}  # action -> words that foll
 
 
 def run(name: str, arguments: list[str]) -> int:
-    """Run a sub-command; the exit code."""
-    return _env(arguments) if name == "env" else _cache(arguments)
+    """Run a sub-command; the exit code, 1 where the reader of its output has gone."""
+    try:
+        code = _env(arguments) if name == "env" else _cache(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # what is left goes nowhere, lest the interpreter tell of it at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
 
 
 def _env(arguments: list[str]) -> int:

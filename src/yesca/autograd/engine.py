@@ -21,6 +21,7 @@ from ..dispatch.call import OPERATORS
 from ..dispatch.levels import off_tape
 from ..dispatch.state import HOOKED_LEAVES, STATE, set_grad, set_levels
 from .function_node import FunctionNode, fitted
+from .node import Node
 
 Edge = tuple[Any, int]
 #: What a profile calls the parts of a pass.
@@ -107,6 +108,7 @@ class Run:
         self.waiting: dict[Any, int] | None = None
         self.hollow: set[Any] = set()  # nodes to which a consumer has sent None
         self.final: list[Callable[[], Any]] = []  # what is called at its end
+        self.aimed: set[Any] = set()  # where targets are: they, and the nodes above them
         self.memo: dict[Any, Any] = {}  # what checkpoints have computed again in this pass
 
     def start(self, edges: Sequence[Edge], grads: list[Any]) -> None:
@@ -117,7 +119,9 @@ class Run:
             self.waiting = _hooked_leaves(roots, seen) or None
         needed = None
         if self.targets is not None:
-            needed = _needed(roots, {e for e, _ in self.targets})
+            ends = {e for e, _ in self.targets}
+            needed = _needed(roots, ends)
+            self.aimed = needed | ends
         grads.reverse()
         for edge, port in edges:
             if isinstance(edge, TensorBase):
@@ -205,6 +209,10 @@ class Run:
         if extra is not None and extra.pre_hooks:
             grads = _pre_hooks(extra, grads)
         apply = node.apply
+        if self.targets is not None and isinstance(node, Node) and node._plan is not None:
+            mask = sum(1 << k for k, e in enumerate(node._edges) if e in self.aimed)
+            if mask != node._mask:  # what leads to no target is not computed
+                apply = partial(node.toward, mask)
         if STATE.anomaly:
             from .anomaly_mode import watched
 

@@ -158,6 +158,23 @@ def placed(tensor: Any) -> Any:
     return tensor
 
 
+class MetaCopyNode(OwnNode):
+    """A tensor's copy on the meta device: its gradient has no bytes that could be copied back."""
+
+    __slots__ = ()
+    _label = "ToCopyBackward0"
+
+    def apply(self, grads: list[Any]) -> list[Any]:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+
+
+def departed(copy: Any, original: Any) -> Any:
+    """A copy on the meta device, put on the tape behind its original."""
+    copy._node = MetaCopyNode((gradient_edge(original),), (original._output_nr,))
+    copy._output_nr, copy._requires_grad = 0, True
+    return copy
+
+
 def gradient_edge(tensor: Any) -> Any:
     """Where a tensor's gradient goes: its node, or itself if it is a leaf."""
     extra = tensor._extra

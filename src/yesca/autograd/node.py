@@ -112,13 +112,25 @@ class Node(NodeBase):
                 return step(self, grads)  # type: ignore[no-any-return]
             except SavedChanged:
                 pass  # what follows words the error
-        return self.walk(grads)
+        return self.walk(grads, self._mask)
 
-    def walk(self, grads: list[Any]) -> list[Any]:
-        """`apply` by a walk over the record, which may itself be recorded."""
+    def toward(self, mask: int, grads: list[Any]) -> list[Any]:
+        """`apply` for those of the tensor arguments alone that are in the mask."""
+        if self._saved is None:
+            raise RuntimeError(FREED)
+        if not STATE.tape:
+            try:
+                step: steps.Step = steps.narrowed(self._plan, mask, self._mask)
+                return step(self, grads)  # type: ignore[no-any-return]
+            except SavedChanged:
+                pass  # what follows words the error
+        return self.walk(grads, mask)
+
+    def walk(self, grads: list[Any], mask: int) -> list[Any]:
+        """`toward` by a walk over the record, which may itself be recorded."""
         if self._plan.record.kind == "elementwise":
-            return _elementwise(self, grads)
-        return _formulas(self, grads)
+            return _elementwise(self, grads, mask)
+        return _formulas(self, grads, mask)
 
 
 class PackedNode(Node):
@@ -129,7 +141,12 @@ class PackedNode(Node):
     def apply(self, grads: list[Any]) -> list[Any]:
         if self._saved is None:
             raise RuntimeError(FREED)
-        return self.walk(grads)
+        return self.walk(grads, self._mask)
+
+    def toward(self, mask: int, grads: list[Any]) -> list[Any]:
+        if self._saved is None:
+            raise RuntimeError(FREED)
+        return self.walk(grads, mask)
 
 
 Node.__module__ = "torch.autograd.graph"
@@ -143,15 +160,21 @@ def _saved_tensors(node: Node) -> dict[tuple[bool, int], Any]:
             for place, kept in zip(places, node._saved, strict=True)}
 
 
-def _elementwise(node: Node, incoming: list[Any]) -> list[Any]:
+def _wanted(node: Node, mask: int) -> tuple[bool, ...]:
+    """Of each tensor argument, whether its gradient is asked for."""
+    return tuple(e is not None and bool(mask >> k & 1) for k, e in enumerate(node._edges))
+
+
+def _elementwise(node: Node, incoming: list[Any], mask: int) -> list[Any]:
     """One derived kernel gives the gradients of all operands that want one."""
     from ..dispatch.call import OPERATORS, call
 
     plan = node._plan
     record = plan.record
     positions = _operand_positions(plan)
+    needs = _wanted(node, mask)
     wanted = tuple((name, plan_spec(plan, k).dtype) for k, name in enumerate(positions)
-                   if node._edges[k] is not None)
+                   if needs[k])
     derived = backward_record(record, len(plan.results))
     if derived is None:
         return [None] * len(node._edges)
@@ -172,8 +195,8 @@ def _elementwise(node: Node, incoming: list[Any]) -> list[Any]:
     made = iter(made if isinstance(made, tuple) else (made,))
     shape = plan.results[0].shape
     grads: list[Any] = []
-    for k, edge in enumerate(node._edges):
-        if edge is None:
+    for k, needed in enumerate(needs):
+        if not needed:
             grads.append(None)
             continue
         one = next(made)
@@ -200,19 +223,20 @@ def plan_spec(plan: Plan, slot: int) -> Any:
     raise KeyError(slot)
 
 
-def _formulas(node: Node, grads: list[Any]) -> list[Any]:
+def _formulas(node: Node, grads: list[Any], mask: int) -> list[Any]:
     """Call the record's written formulas with what their parameters name."""
     from ..dispatch.call import OPERATORS
     from ..operators.record import reads
 
     plan = node._plan
     record = plan.record
-    environment = _environment(node, grads, OPERATORS)
+    needs = _wanted(node, mask)
+    environment = _environment(node, grads, needs, OPERATORS)
     made: list[Any] = [None] * len(node._edges)
     for key, formula in record.backward.items():
         names = (key,) if isinstance(key, str) else key
         slots = [_slots(plan, name) for name in names]
-        if not any(node._edges[s] is not None for own in slots for s in own):
+        if not any(needs[s] for own in slots for s in own):
             continue
         given = [environment[n] for n in reads(formula)]
         results = formula(*given)
@@ -223,7 +247,7 @@ def _formulas(node: Node, grads: list[Any]) -> list[Any]:
                 continue
             several = result if isinstance(result, (tuple, list)) else (result,)
             for s, one in zip(own, several, strict=True):
-                if node._edges[s] is not None:
+                if needs[s]:
                     made[s] = one
     return made
 
@@ -234,7 +258,8 @@ def _slots(plan: Plan, name: str) -> list[int]:
             if isinstance(r, Ref)]
 
 
-def _environment(node: Node, grads: list[Any], operators: Any) -> dict[str, Any]:
+def _environment(node: Node, grads: list[Any], needs: tuple[bool, ...], operators: Any
+                 ) -> dict[str, Any]:
     plan = node._plan
     saved = _saved_tensors(node)
     scalars = iter(node._scalars)
@@ -243,7 +268,7 @@ def _environment(node: Node, grads: list[Any], operators: Any) -> dict[str, Any]
         scalars = iter([number.conjugate() for number in node._scalars])
     found: dict[str, Any] = {
         "ops": operators, "grad": grads[0], "grads": tuple(grads),
-        "needs": tuple(e is not None for e in node._edges), "result": saved.get((True, 0)),
+        "needs": needs, "result": saved.get((True, 0)),
         "result_spec": plan.results[0],
     }
     for k in range(len(plan.results)):

@@ -23,10 +23,18 @@ Step = Callable[[Any, list[Any]], Any]
 
 
 def step(plan: Plan, mask: int) -> Step:
-    """The derivative of a plan for the operands in the mask."""
+    """The derivative of a plan for the operands in the mask, for which the values were kept."""
     made: Step | None = plan.steps.get(mask)
     if made is None:
-        made = plan.steps[mask] = _Writer(plan, mask).make()
+        made = plan.steps[mask] = _Writer(plan, mask, mask).make()
+    return made
+
+
+def narrowed(plan: Plan, mask: int, kept_for: int) -> Step:
+    """The derivative for those of the operands that values were kept for that are in the mask."""
+    made: Step | None = plan.steps.get((kept_for, mask))
+    if made is None:
+        made = plan.steps[kept_for, mask] = _Writer(plan, mask, kept_for).make()
     return made
 
 
@@ -52,11 +60,11 @@ def conjugates(plan: Plan) -> bool:
 class _Writer:
     """Makes one step's source and its constants."""
 
-    def __init__(self, plan: Plan, mask: int) -> None:
+    def __init__(self, plan: Plan, mask: int, kept_for: int) -> None:
         self.plan = plan
         self.record: Record = plan.record
         self.mask = mask
-        kept = plan.saves(mask)
+        kept = plan.saves(kept_for)
         self.kept = {place: k for k, place in enumerate(kept)}
         unpack = fast.FAST.restore if fast.FAST is not None else restore
         self.turned = conjugates(plan)

@@ -33,8 +33,8 @@ class Elements:
 
     @staticmethod
     def positive(x: Expr, y: Expr) -> Expr:
-        """y where x is positive, else 0."""
-        return where(x > 0.0, y, 0.0)
+        """y where x is positive or NaN, else 0."""
+        return where(x <= 0.0, 0.0, y)
 
 
 class Tensors:
@@ -42,7 +42,7 @@ class Tensors:
 
     def __init__(self, ops: Any) -> None:
         self.sigmoid, self.tanh = ops.sigmoid, ops.tanh
-        self.positive = lambda x, y: ops.select_where(ops.gt(x, 0.0), y, 0.0)
+        self.positive = lambda x, y: ops.select_where(ops.le(x, 0.0), 0.0, y)
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,10 @@ class Cell:
     """What happens at one time; the first state is the output.
 
     direct: the states whose gradients reach those before them beside the gates
-    forward: (m, gates from the input, gates from the state, states before) -> (states, what is
-        kept)
+    forward: (m, gates, states before) -> (states, what is kept); the gates are sums of those from
+        the input and those from the state, or, of a cell that takes them apart, first these, then
+        those
+    apart: whether gates from the input and from the state have gradients of their own
     backward: (m, gradients of the states, what was kept, states before, states after) ->
         (gradients of the gates from the state, of those from the input, of `direct` states)
     """
@@ -63,15 +65,15 @@ class Cell:
     direct: tuple[int, ...]
     forward: Callable[..., Any]
     backward: Callable[..., Any]
+    apart: bool = False
 
-    @property
-    def apart(self) -> bool:
-        """Whether gates from the input and from the state have gradients of their own."""
-        return self.name == "gru"
+    def joined(self, x: Sequence[Any], u: Sequence[Any]) -> tuple[Any, ...]:
+        """The gates as `forward` takes them."""
+        return (*x, *u) if self.apart else tuple(a + b for a, b in zip(x, u, strict=True))
 
 
-def _tanh(m: Any, x: Any, u: Any, states: Any) -> Any:
-    return (m.tanh(x[0] + u[0]),), ()
+def _tanh(m: Any, gates: Any, states: Any) -> Any:
+    return (m.tanh(gates[0]),), ()
 
 
 def _tanh_back(m: Any, grads: Any, kept: Any, before: Any, after: Any) -> Any:
@@ -79,9 +81,8 @@ def _tanh_back(m: Any, grads: Any, kept: Any, before: Any, after: Any) -> Any:
     return slope, slope, ()
 
 
-def _relu(m: Any, x: Any, u: Any, states: Any) -> Any:
-    total = x[0] + u[0]
-    return (m.positive(total, total),), ()
+def _relu(m: Any, gates: Any, states: Any) -> Any:
+    return (m.positive(gates[0], gates[0]),), ()
 
 
 def _relu_back(m: Any, grads: Any, kept: Any, before: Any, after: Any) -> Any:
@@ -89,9 +90,9 @@ def _relu_back(m: Any, grads: Any, kept: Any, before: Any, after: Any) -> Any:
     return slope, slope, ()
 
 
-def _lstm(m: Any, x: Any, u: Any, states: Any) -> Any:
-    enter, keep = m.sigmoid(x[0] + u[0]), m.sigmoid(x[1] + u[1])
-    value, leave = m.tanh(x[2] + u[2]), m.sigmoid(x[3] + u[3])
+def _lstm(m: Any, gates: Any, states: Any) -> Any:
+    enter, keep = m.sigmoid(gates[0]), m.sigmoid(gates[1])
+    value, leave = m.tanh(gates[2]), m.sigmoid(gates[3])
     cell = keep * states[1] + enter * value
     return (leave * m.tanh(cell), cell), (enter, keep, value, leave)
 
@@ -107,7 +108,8 @@ def _lstm_back(m: Any, grads: Any, kept: Any, before: Any, after: Any) -> Any:
     return slopes, slopes, (cell * keep,)
 
 
-def _gru(m: Any, x: Any, u: Any, states: Any) -> Any:
+def _gru(m: Any, gates: Any, states: Any) -> Any:
+    x, u = gates[:3], gates[3:]
     reset, update = m.sigmoid(x[0] + u[0]), m.sigmoid(x[1] + u[1])
     new = m.tanh(x[2] + reset * u[2])
     return (new + update * (states[0] - new),), (reset, update, new, u[2])
@@ -125,7 +127,7 @@ CELLS = {cell.name: cell for cell in (
     Cell("rnn_tanh", 1, 0, 1, (), _tanh, _tanh_back),
     Cell("rnn_relu", 1, 0, 1, (), _relu, _relu_back),
     Cell("lstm", 4, 4, 2, (1,), _lstm, _lstm_back),
-    Cell("gru", 3, 4, 1, (0,), _gru, _gru_back))}
+    Cell("gru", 3, 4, 1, (0,), _gru, _gru_back, apart=True))}
 
 
 def _parts(ref: Any, count: int) -> list[Any]:
@@ -209,7 +211,7 @@ def _walk(cell: Cell) -> Callable[..., None]:
             if biases:
                 u = tuple(a + b for a, b in zip(u, rest[:count], strict=True))
                 rest = rest[count:]
-            states, saved = cell.forward(Elements, x, u, rest)
+            states, saved = cell.forward(Elements, cell.joined(x, u), rest)
             return (*states, *saved)
 
         order = _order(times, reverse)
@@ -323,7 +325,7 @@ def _differentiable(ops: Any, cell: Cell, grads: Sequence[Any], from_input: Any,
     for time in order:
         x = ops.chunk(ops.select(from_input, 0, time), cell.gates, -1)
         u = ops.chunk(ops.linear(states[0], weight, bias), cell.gates, -1)
-        after, kept = cell.forward(m, x, u, states)
+        after, kept = cell.forward(m, cell.joined(x, u), states)
         trail.append((kept, states, after))
         states = after
     flows: list[Any] = [0.0] * cell.states

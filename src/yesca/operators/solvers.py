@@ -418,6 +418,11 @@ def _lstsq_public(ops: Any, self: Any, b: Any, rcond: Any, driver: Any) -> Any:
     right = right.expand((*batch, *right.shape[-2:]))
     least = finfo(self.dtype).eps * max(self.shape[-2:]) if rcond is None else float(rcond)
     made, rank, values = ops.linalg_lstsq_parts(A, right, least)
+    if driver == "gels":  # which takes the rank for granted, but for matrices of zeros
+        lacks = ops.logical_and(ops.lt(rank, min(A.shape[-2:])), ops.gt(rank, 0))
+        raise_where(ops.mul(ops.add(rank, 1), lacks), lambda place, code: (
+            f"{name}: {place}The least squares solution could not be computed because the input "
+            f"matrix does not have full rank (error code: {code})."))
     return _lstsq_results(ops, A, right, vector, driver or "gelsy", made, rank, values)
 
 

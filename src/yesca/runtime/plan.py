@@ -89,7 +89,7 @@ class Plan:
     saved: dict[int, tuple[tuple[bool, int], ...]] = field(default_factory=dict)
     passes: dict[int, bool] = field(default_factory=dict)  # by mask: see `second_pass`
     differentiable: bool = False
-    steps: dict[int, Any] = field(default_factory=dict)  # derivative by mask of wanted operands
+    steps: dict[Any, Any] = field(default_factory=dict)  # derivative by mask of wanted operands
     native: Any = None  # objects that the builtin's form of this plan refers to
     writes: tuple[int, ...] = ()  # operands that the stages write as well (running statistics)
     negated: tuple[int, ...] = ()  # operands that it is handed copies of, with the sign settled

@@ -8,6 +8,7 @@ from ... import functional as ops
 from ..._tensor import Tensor
 from ...core.dtypes import float32, float64
 from ...dispatch.state import STATE
+from ...operators.recurrence import CELLS, Tensors
 
 # A step takes what the input gives to the gates (N, gates), the state and the hidden weights; it
 # returns the new state. A state is a tuple whose first entry is the output (N, H).
@@ -16,45 +17,22 @@ State = tuple[Tensor, ...]
 BLOCK = 64  # times that one operator walks: what planning costs stays bounded
 
 
-def tanh_step(from_input: Tensor, state: State, weights: tuple) -> State:
-    """h' = tanh(W x + b + U h + c)."""
-    return (ops.tanh(from_input + ops.linear(state[0], weights[0], weights[1])),)
+GATES = {name.upper(): cell.gates for name, cell in CELLS.items()}
+_TENSORS = Tensors(ops)
 
 
-def relu_step(from_input: Tensor, state: State, weights: tuple) -> State:
-    """h' = relu(W x + b + U h + c)."""
-    return (ops.relu(from_input + ops.linear(state[0], weights[0], weights[1])),)
-
-
-def lstm_step(from_input: Tensor, state: State, weights: tuple) -> State:
-    """Gates input, forget, cell and output, in this order; with an optional projection of h."""
-    hidden, cell = state
-    gates = from_input + ops.linear(hidden, weights[0], weights[1])
-    enter, keep, value, leave = gates.chunk(4, -1)
-    cell = ops.sigmoid(keep) * cell + ops.sigmoid(enter) * ops.tanh(value)
-    hidden = ops.sigmoid(leave) * ops.tanh(cell)
+def step(mode: str, from_input: Tensor, state: State, weights: tuple) -> State:
+    """One time of a cell, its gates in PyTorch's order; with an optional projection of h."""
+    cell = CELLS[mode.lower()]
+    from_state = ops.linear(state[0], weights[0], weights[1])
+    if cell.apart:
+        gates = (*from_input.chunk(cell.gates, -1), *from_state.chunk(cell.gates, -1))
+    else:
+        gates = (from_input + from_state).chunk(cell.gates, -1)
+    (hidden, *others), _ = cell.forward(_TENSORS, gates, state)
     if len(weights) > 2 and weights[2] is not None:
         hidden = ops.linear(hidden, weights[2])
-    return hidden, cell
-
-
-def gru_step(from_input: Tensor, state: State, weights: tuple) -> State:
-    """Gates reset, update and new, in this order."""
-    hidden = state[0]
-    reset_x, update_x, new_x = from_input.chunk(3, -1)
-    reset_h, update_h, new_h = ops.linear(hidden, weights[0], weights[1]).chunk(3, -1)
-    update = ops.sigmoid(update_x + update_h)
-    new = ops.tanh(new_x + ops.sigmoid(reset_x + reset_h) * new_h)
-    return (new + update * (hidden - new),)
-
-
-STEPS: dict[str, Callable[[Tensor, State, tuple], State]] = {
-    "RNN_TANH": tanh_step,
-    "RNN_RELU": relu_step,
-    "LSTM": lstm_step,
-    "GRU": gru_step,
-}
-GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
+    return hidden, *others
 
 
 def advance(
@@ -77,7 +55,7 @@ def advance(
                 f"{weight_hh.size(1)}"
             )
     from_input = ops.linear(input, weight_ih, bias_ih)
-    return STEPS[mode](from_input, state, (weight_hh, bias_hh))
+    return step(mode, from_input, state, (weight_hh, bias_hh))
 
 
 def run_layers(
@@ -123,7 +101,7 @@ def _walk(mode: str, sequence: Tensor, state: State, weights: dict, backward: bo
     from_input = ops.linear(sequence, weights["weight_ih"], weights["bias_ih"])
     if weights["weight_hr"] is None and from_input.dtype in (float32, float64):
         return _walk_in_blocks(mode.lower(), from_input, state, weights, backward)
-    return _walk_by_steps(STEPS[mode], from_input, state, weights, backward)
+    return _walk_by_steps(mode, from_input, state, weights, backward)
 
 
 def _walk_in_blocks(name: str, from_input: Tensor, state: State, weights: dict, backward: bool):
@@ -146,13 +124,13 @@ def _walk_in_blocks(name: str, from_input: Tensor, state: State, weights: dict, 
     return outputs[0].clone() if len(outputs) == 1 else ops.cat(outputs), state
 
 
-def _walk_by_steps(step, from_input: Tensor, state: State, weights: dict, backward: bool):
+def _walk_by_steps(mode: str, from_input: Tensor, state: State, weights: dict, backward: bool):
     """The same by one operator after another: for projections and lower precisions."""
     hidden = (weights["weight_hh"], weights["bias_hh"], weights["weight_hr"])
     times = range(from_input.size(0))
     outputs = []
     for time in reversed(times) if backward else times:
-        state = step(from_input[time], state, hidden)
+        state = step(mode, from_input[time], state, hidden)
         outputs.append(state[0])
     if backward:
         outputs.reverse()
@@ -167,14 +145,13 @@ def walk_packed(
     The sequences are sorted by length, so those that run at a time are the first rows of the
     state; the others keep theirs: already final, or (backwards) still the initial one.
     """
-    step = STEPS[mode]
     from_input = ops.linear(data, weights["weight_ih"], weights["bias_ih"]).split(sizes)
     hidden = (weights["weight_hh"], weights["bias_hh"], weights["weight_hr"])
     times = range(len(sizes))
     outputs = []
     for time in reversed(times) if backward else times:
         active = sizes[time]
-        advanced = step(from_input[time], tuple(each[:active] for each in state), hidden)
+        advanced = step(mode, from_input[time], tuple(each[:active] for each in state), hidden)
         outputs.append(advanced[0])
         if active < state[0].size(0):
             pairs = zip(advanced, state, strict=True)

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from ..transforms.kernels.pillow import from_array
+from ._archived import ArchivedDataset
 from ._batches import load_batch
 from ._gathered import batch_of
-from .utils import CORRUPTED, all_intact, check_integrity, download_and_extract_archive
-from .vision import VisionDataset
+from .utils import CORRUPTED, check_integrity
 
 __all__ = ["CIFAR10", "CIFAR100"]
 
 
-class CIFAR10(VisionDataset):
+class CIFAR10(ArchivedDataset):
     """Pictures of 32 x 32: 50 000 to train on, 10 000 to test. A sample is a PIL image (RGB) and
     its label, an int, after the transforms.
 
@@ -75,9 +75,6 @@ class CIFAR10(VisionDataset):
                         for label in batch.get("labels", batch.get("fine_labels"))]
         self._load_meta()
 
-    def _path(self, name: str) -> str:
-        return os.path.join(self.root, self.base_folder, name)
-
     def _load_meta(self) -> None:
         path = self._path(self.meta["filename"])
         if not check_integrity(path, self.meta["md5"]):
@@ -99,15 +96,6 @@ class CIFAR10(VisionDataset):
         if batch is None:
             return [self[index] for index in indices]
         return list(zip(batch.unbind(0), [self.targets[index] for index in indices]))
-
-    def _check_integrity(self) -> bool:
-        return all_intact(self._path(""), self.train_list + self.test_list)
-
-    def download(self) -> None:
-        """Fetch and unpack the archive, if something is missing."""
-        if not self._check_integrity():
-            download_and_extract_archive(
-                self.url, self.root, filename=self.filename, md5=self.tgz_md5)
 
     def extra_repr(self) -> str:
         return f"Split: {'Train' if self.train is True else 'Test'}"

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ..transforms.kernels.pillow import from_array
-from .utils import CORRUPTED, all_intact, download_and_extract_archive, verify_str_arg
-from .vision import VisionDataset
+from ._archived import ArchivedDataset
+from .utils import CORRUPTED, verify_str_arg
 
 __all__ = ["STL10"]
 
 
-class STL10(VisionDataset):
+class STL10(ArchivedDataset):
     """Pictures of 96 x 96: 5 000 to train on, 8 000 to test, 100 000 without a label (-1).
 
     Args:
@@ -104,9 +104,6 @@ class STL10(VisionDataset):
                              f"{folds}.")
         return folds
 
-    def _path(self, name: str) -> str:
-        return os.path.join(self.root, self.base_folder, name)
-
     def _labels(self, name: str) -> Any:
         import numpy as np
 
@@ -124,15 +121,6 @@ class STL10(VisionDataset):
 
     def __len__(self) -> int:
         return len(self.data)
-
-    def _check_integrity(self) -> bool:
-        return all_intact(self._path(""), self.train_list + self.test_list)
-
-    def download(self) -> None:
-        """Fetch and unpack the archive, if something is missing."""
-        if not self._check_integrity():
-            download_and_extract_archive(
-                self.url, self.root, filename=self.filename, md5=self.tgz_md5)
 
     def extra_repr(self) -> str:
         return f"Split: {self.split}"

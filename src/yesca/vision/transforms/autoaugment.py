@@ -146,15 +146,7 @@ class AugMix(Module):
                  interpolation: InterpolationMode = InterpolationMode.BILINEAR,
                  fill: Any = None) -> None:
         super().__init__()
-        self._PARAMETER_MAX = 10
-        if not 1 <= severity <= self._PARAMETER_MAX:
-            raise ValueError(f"The severity must be between [1, {self._PARAMETER_MAX}]. "
-                             f"Got {severity} instead.")
-        self.severity = severity
-        self.mixture_width = mixture_width
-        self.chain_depth = chain_depth
-        self.alpha = alpha
-        self.all_ops = all_ops
+        set_mixing(self, severity, mixture_width, chain_depth, alpha, all_ops)
         self.interpolation = interpolation
         self.fill = fill
 
@@ -180,6 +172,20 @@ class AugMix(Module):
                 f"mixture_width={self.mixture_width}, chain_depth={self.chain_depth}, "
                 f"alpha={self.alpha}, all_ops={self.all_ops}, "
                 f"interpolation={self.interpolation}, fill={self.fill})")
+
+
+def set_mixing(transform: Any, severity: int, mixture_width: int, chain_depth: int, alpha: float,
+               all_ops: bool) -> None:
+    """Check and keep what an `AugMix` of either version is told of its chains."""
+    transform._PARAMETER_MAX = 10
+    if not 1 <= severity <= transform._PARAMETER_MAX:
+        raise ValueError(f"The severity must be between [1, {transform._PARAMETER_MAX}]. "
+                         f"Got {severity} instead.")
+    transform.severity = severity
+    transform.mixture_width = mixture_width
+    transform.chain_depth = chain_depth
+    transform.alpha = alpha
+    transform.all_ops = all_ops
 
 
 def mixture(image: Tensor, options: Any, step: Any, dimensions: int) -> Tensor:

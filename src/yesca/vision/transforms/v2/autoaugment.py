@@ -146,15 +146,7 @@ class AugMix(_Augmenting):
                  alpha: float = 1.0, all_ops: bool = True, interpolation: Any = "bilinear",
                  fill: Any = None) -> None:
         super().__init__(interpolation=interpolation, fill=fill)
-        self._PARAMETER_MAX = 10
-        if not 1 <= severity <= self._PARAMETER_MAX:
-            raise ValueError(f"The severity must be between [1, {self._PARAMETER_MAX}]. "
-                             f"Got {severity} instead.")
-        self.severity = severity
-        self.mixture_width = mixture_width
-        self.chain_depth = chain_depth
-        self.alpha = alpha
-        self.all_ops = all_ops
+        first.set_mixing(self, severity, mixture_width, chain_depth, alpha, all_ops)
 
     def _step(self, image: Any) -> Any:
         space = MIX if self.all_ops else MIX_PARTIAL
