@@ -66,6 +66,7 @@ HOMES: dict[str, str] = {
         "get_deterministic_debug_mode set_float32_matmul_precision get_float32_matmul_precision "
         "set_flush_denormal"
     ),
+    "kernels": "kernel=jit",
     "predicates": "is_tensor is_storage typename get_device_module is_warn_always_enabled "
                   "set_warn_always OutOfMemoryError AcceleratorError",
     "streams": "Stream Event",
@@ -111,7 +112,7 @@ CONSTANTS: dict[str, float | None] = {
 }
 
 #: Names at the top of the package that PyTorch has for accelerators only.
-OWN = frozenset({"memory_stats", "reset_peak_memory_stats"})
+OWN = frozenset({"kernel", "memory_stats", "reset_peak_memory_stats"})
 
 
 def locations() -> dict[str, tuple[str, str]]:

@@ -133,3 +133,34 @@ def test_nothing_happens_without_the_runner(run_python):
     done = run_python("-c", "import yesca, sys; print('torch' in sys.modules, len(sys.meta_path))")
     bare = run_python("-c", "import sys; print('torch' in sys.modules, len(sys.meta_path))")
     assert done.stdout == bare.stdout
+
+
+def test_triton_is_the_language_of_kernels(run_python, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent("""
+        import importlib.metadata
+        import torch, triton, yesca
+        import triton.language as tl
+        from triton import cdiv
+        from triton.language.extra import libdevice
+
+        @triton.jit
+        def double(x_ptr, n, BLOCK: tl.constexpr):
+            i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+            x = tl.load(x_ptr + i, mask=i < n)
+            tl.store(x_ptr + i, x + libdevice.fabs(x) + tl.extra.cuda.libdevice.sqrt(x * x),
+                     mask=i < n)
+
+        x = torch.ones(10)
+        double[(cdiv(10, 4),)](x, 10, BLOCK=4)
+        print(x.sum().item(), triton is yesca.kernels, triton.jit is yesca.kernel)
+        print(triton.__name__, triton.CompilationError.__module__, triton.__version__
+              == importlib.metadata.version("triton"))
+        try:
+            import triton.nothing
+        except ModuleNotFoundError as error:
+            print(error.name)
+    """))
+    done = run_python("-m", "yesca", program)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ("30.0 True True\ntriton triton.errors True\ntriton.nothing\n")

@@ -1,4 +1,4 @@
-"""What `importlib.metadata` says about `torch` and `torchvision` while yesca answers for them."""
+"""What `importlib.metadata` says about the packages that yesca answers for."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from importlib.metadata import Distribution
 from pathlib import Path
 from typing import Any
 
+from ..kernels.version import __version__ as kernels_version
 from ..version import __version__
 from ..vision.version import __version__ as vision_version
 
 #: The libraries that have to be there for this `torch`: yesca's own, not PyTorch's.
-_REQUIRES = {"torch": ("numpy", "llvmlite"), "torchvision": ("numpy", "torch", "pillow")}
-_VERSIONS = {"torch": __version__, "torchvision": vision_version}
+_REQUIRES = {"torch": ("numpy", "llvmlite"), "torchvision": ("numpy", "torch", "pillow"),
+             "triton": ()}
+_VERSIONS = {"torch": __version__, "torchvision": vision_version, "triton": kernels_version}
 _SUMMARIES = {
     "torch": "PyTorch's public API, answered by yesca",
     "torchvision": "datasets, transforms and models of images, answered by yesca.vision",
+    "triton": "the language of kernels, answered by yesca.kernels for the CPU",
 }
 
 

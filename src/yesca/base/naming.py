@@ -16,7 +16,7 @@ from typing import TypeVar
 C = TypeVar("C", bound=type)
 
 #: Package that programs import -> the package that answers for it.
-ANSWERED = {"torch": "yesca", "torchvision": "yesca.vision"}
+ANSWERED = {"torch": "yesca", "torchvision": "yesca.vision", "triton": "yesca.kernels"}
 
 _answers_torch = False
 

@@ -178,6 +178,11 @@ VERIFY: Variable[bool] = Variable(
     "YESCA_VERIFY", flag, lambda: DEBUG.get() > 0,
     "1: check the loop IR of every kernel, and the order of every launch; YESCA_DEBUG does so too",
 )
+INTERPRET: Variable[bool] = Variable(
+    "YESCA_INTERPRET", flag, False,
+    "1: run kernels of programs (yesca.kernel) as Python, and check each access to memory",
+    aliases=("TRITON_INTERPRET",), live=True,
+)
 LOGS: Variable[tuple[str, ...]] = Variable(
     "YESCA_LOGS", words, (),
     "what compile reports: graph_breaks, recompiles, fusion, output_code",

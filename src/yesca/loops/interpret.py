@@ -32,7 +32,8 @@ def round_bfloat16(x: Any) -> Any:
 
     bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)
-    return np.where(np.isnan(x), np.float32(math.nan), rounded.view(np.float32))
+    numbers = rounded.view(np.float32).reshape(np.shape(x))
+    return np.where(np.isnan(x), np.float32(math.nan), numbers)
 
 
 def round_small(x: Any, dtype: DType) -> Any:

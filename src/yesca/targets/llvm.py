@@ -26,9 +26,10 @@ from ..core.dtypes import DType, bool_, float32, float64, int64
 from ..loops.folds import LANES, WIDE
 from ..loops.ir import Expr, Stage, Store, inner_varying, walk
 from .llvm_folds import Fold, combined, emit_scan
+from .llvm_function import FunctionText
 from .llvm_scratch import Scratch
 from .llvm_values import (
-    Text, Value, literal, memory_type, operation, scalar_type, splat, vector_type,
+    Value, literal, memory_type, operation, scalar_type, splat, vector_type,
 )
 
 REGISTERED = 6  # so many constants stay in registers beside the values of a loop
@@ -70,15 +71,13 @@ class Frame:
         self.address: Callable[[int], tuple[str, bool]] | None = None
 
 
-class StageText:
+class StageText(FunctionText):
     """Writes one stage."""
 
     def __init__(self, stage: Stage, symbol: str, variant: Variant) -> None:
+        super().__init__(symbol)
         self.stage = stage
-        self.symbol = symbol
         self.variant = variant
-        self.text = Text()
-        self.allocas: list[str] = []
         self.buffers = len(stage.buffers)
         self.arguments = len(stage.arguments)
         self.varying = inner_varying(stage)
@@ -86,10 +85,6 @@ class StageText:
         self.scratch: Scratch | None = None
 
     # ---- words ---------------------------------------------------------------------------
-
-    def word(self, index: int | str, kind: str = "i64") -> str:
-        place = self.text.let(f"getelementptr i64, ptr %w, i64 {index}")
-        return self.text.let(f"load {kind}, ptr {place}")
 
     def read_header(self) -> None:
         stage, text = self.stage, self.text
@@ -108,19 +103,6 @@ class StageText:
         self.strides = [self.word(base + 1 + b) for b in range(self.buffers)]
         self.rank = self.word(base + 1 + self.buffers)
         self.dims = text.let(f"getelementptr i64, ptr %w, i64 {base + 2 + self.buffers}")
-
-    def argument(self, word: int, dtype: DType) -> Value:
-        if dtype.is_floating_point:
-            wide = Value(self.word(word, "double"), float64)
-            if dtype is float32:
-                return Value(self.text.let(f"fptrunc {wide.typed} to float"), float32)
-            return wide
-        value = self.word(word)
-        if dtype is bool_:
-            return Value(self.text.let(f"icmp ne i64 {value}, 0"), dtype)
-        if dtype.itemsize < 8:
-            value = self.text.let(f"trunc i64 {value} to {scalar_type(dtype)}")
-        return Value(value, dtype)
 
     def park_coefficients(self) -> None:
         """Put the many constants of long polynomials where loops read them as plain operands.
@@ -143,50 +125,6 @@ class StageText:
         """Which pass over the row comes next."""
         if self.scratch is not None:
             self.scratch.now = number
-
-    # ---- loops ---------------------------------------------------------------------------
-
-    def alloca(self, kind: str) -> str:
-        name = self.text.fresh("a")
-        self.allocas.append(f"  {name} = alloca {kind}")
-        return name
-
-    def loop(self, start: str, bound: str, step: str, body: Callable[[str], object],
-             parallel: bool = False) -> None:
-        """for i = start; i < bound; i += step (or what `body` returns)."""
-        text = self.text
-        place = self.alloca("i64")
-        head, inside, done = (text.label(s) for s in ("head", "body", "done"))
-        text.line(f"store i64 {start}, ptr {place}")
-        text.line(f"br label %{head}")
-        text.block(head)
-        index = text.let(f"load i64, ptr {place}", "i")
-        more = text.let(f"icmp slt i64 {index}, {bound}")
-        text.line(f"br i1 {more}, label %{inside}, label %{done}")
-        text.block(inside)
-        advance = body(index)
-        following = text.let(f"add nsw i64 {index}, {advance or step}")
-        text.line(f"store i64 {following}, ptr {place}")
-        text.line(f"br label %{head}, !llvm.loop !{1 if parallel else 4}")
-        text.block(done)
-
-    def branch(self, condition: str, then: Callable[[], object],
-               otherwise: Callable[[], object] | None = None) -> None:
-        text = self.text
-        yes, no, end = (text.label(s) for s in ("yes", "no", "end"))
-        text.line(f"br i1 {condition}, label %{yes}, label %{no}")
-        text.block(yes)
-        then()
-        text.line(f"br label %{end}")
-        text.block(no)
-        if otherwise is not None:
-            otherwise()
-        text.line(f"br label %{end}")
-        text.block(end)
-
-    def smaller(self, a: str, b: str) -> str:
-        less = self.text.let(f"icmp slt i64 {a}, {b}")
-        return self.text.let(f"select i1 {less}, i64 {a}, i64 {b}")
 
     def bases(self, row: str, first: int = 0) -> list[str]:
         """The buffers' addresses at an index over the outer dimensions from `first` on."""
@@ -341,13 +279,6 @@ class StageText:
         self.text.declarations.add(f"declare {kind} @{name}(ptr, i32, <{lanes} x i1>, {kind})")
         return self.text.let(f"call {kind} @{name}(ptr {pointer}, i32 {dtype.itemsize}, "
                              f"<{lanes} x i1> {frame.mask}, {kind} zeroinitializer)")
-
-    # ---- the function --------------------------------------------------------------------
-
-    def finish(self) -> str:
-        lines = [f"define void @{self.symbol}(ptr %w, i64 %lo, i64 %hi) #0 {{", "entry:"]
-        return "\n".join([*lines, *self.allocas, *self.text.lines, "  ret void", "}"])
-
 
 def Expr_argument(slot: int, dtype: DType) -> Expr:  # noqa: N802 - reads as the node it finds
     from ..loops.ir import argument

@@ -121,7 +121,7 @@ class Fold:
         """Combine the lower half of the lanes with the upper half."""
         text = self.writer.text
         half = state[0].lanes // 2
-        return self.merge(*([_part(text, v, start, half) for v in state]
+        return self.merge(*([part(text, v, start, half) for v in state]
                             for start in (0, half)))
 
     def result(self, state: list[Value]) -> Value:
@@ -157,7 +157,7 @@ def _extreme(text: Text, less: bool, a: Value, b: Value, floating: bool) -> str:
     return text.let(f"select {flag} {nan}, {a.typed}, {a.type} {picked}")
 
 
-def _part(text: Text, value: Value, start: int, count: int) -> Value:
+def part(text: Text, value: Value, start: int, count: int) -> Value:
     if count == 1:
         return Value(text.let(f"extractelement {value.typed}, i32 {start}"), value.dtype)
     picks = ", ".join(f"i32 {start + k}" for k in range(count))

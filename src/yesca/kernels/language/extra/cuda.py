@@ -1,0 +1,3 @@
+"""`tl.extra.cuda.libdevice`."""
+
+from . import libdevice as libdevice

@@ -1,0 +1,3 @@
+"""`tl.extra.hip.libdevice`."""
+
+from . import libdevice as libdevice
