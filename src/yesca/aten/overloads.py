@@ -45,6 +45,10 @@ class AtenOverload(OpOverload):
             return stations.called(self, args, kwargs)
         return self.run(args, kwargs)
 
+    def decompose(self, *args: Any, **kwargs: Any) -> Any:
+        """What it gives by the operators that it is made of; NotImplemented if it is of none."""
+        return self.kernel(*args, **kwargs) if self.composite else NotImplemented
+
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What its kernel gives."""
         values = self._schema.bound(args, kwargs)

@@ -48,8 +48,6 @@ _NEAR = {
         "nothing is compiled from C++; torch.autograd.Function defines an operator in Python",
     r"utils\.data\..*|utils\.data": "Dataset and DataLoader are there",
     r"utils\.checkpoint\..*": "torch.utils.checkpoint.checkpoint is there, and takes a context_fn",
-    r"utils\.flop_counter":
-        "torch.overrides.TorchFunctionMode sees every function; torch.profiler counts operations",
     r"native_norm": "it has no kernel for dense tensors; torch.linalg.vector_norm is there",
     r"(Tensor\.)?chalf": "no kernel computes in complex32; cfloat() is there",
     r"(gru|lstm|rnn_tanh|rnn_relu)(_cell)?": "the modules of torch.nn are there",

@@ -158,7 +158,7 @@ NAMES: dict[str, str] = {
     "utils": (
         "ThroughputBenchmark backcompat backend_registration bundled_inputs "
         "cmake_prefix_path cpp_backtrace cpp_extension debug_log deterministic file_baton "
-        "flop_counter generate_methods_for_privateuse1_backend get_cpp_backtrace hipify jit "
+        "generate_methods_for_privateuse1_backend get_cpp_backtrace hipify jit "
         "mkldnn mobile_optimizer model_dump model_zoo rename_privateuse1_backend show_pickle "
         "tensorboard throughput_benchmark viz"
     ),

@@ -53,9 +53,11 @@ class ModuleTracker:
         self._handles.clear()
 
     def _name(self, module: Any) -> str:
-        name = self._names.setdefault(module, type(module).__name__)
-        for child_name, child in module.named_children():
-            self._names.setdefault(child, f"{name}.{child_name}")
+        name = self._names.get(module)
+        if name is None:
+            name = type(module).__name__
+            for path, part in module.named_modules():  # also what is inside of a ModuleList
+                self._names.setdefault(part, f"{name}.{path}" if path else name)
         return name
 
     def _before(self, module: Any, args: Any) -> None:
