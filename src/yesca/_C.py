@@ -53,6 +53,7 @@ _ELSEWHERE = {
     "DisableTorchFunctionSubclass": ("dispatch.protocol", "DisableSubclasses"),
     "DisableTorchFunction": ("dispatch.protocol", "DisableSubclasses"),
     "_disabled_torch_function_impl": ("dispatch.protocol", "disabled"),
+    "_disabled_torch_dispatch_impl": ("dispatch.handlers", "disabled"),
 }
 
 

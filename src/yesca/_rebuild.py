@@ -14,6 +14,7 @@ from typing import Any
 from .base.frames import warn
 from .base.short_values import shown
 from . import _storage_access as access
+from .dispatch import handlers
 
 _EMPTY = object()
 
@@ -158,6 +159,9 @@ def _reduce_data(tensor: Any) -> tuple[Any, tuple[Any, ...]]:
     # A new tuple of strides for each tensor, as PyTorch gives: pickle writes an object it has
     # met before as a reference, and files shall not depend on which specs share their strides.
     dtype, size, stride = tensor.dtype, tuple(tensor.size()), tuple(n for n in tensor.stride())
+    if handlers.takes_over(type(tensor)) and not tensor._storage._nbytes:
+        return handlers.rebuilt, (type(tensor), dtype, size, stride, tensor.storage_offset(),
+                                  tensor.layout, tensor.device, tensor.requires_grad)
     if tensor.device.type == "meta":
         return _rebuild_meta_tensor_no_storage, (dtype, size, stride, tensor.requires_grad)
     untyped = tensor.untyped_storage()

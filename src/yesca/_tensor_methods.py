@@ -20,7 +20,7 @@ from .core.memory_formats import suggested
 from .core.spec import spec
 from .core.tensor_base import TensorBase
 from .core.views import stretched
-from .dispatch import creation, from_data, inplace
+from .dispatch import creation, from_data, handlers, inplace
 from .dispatch.call import OPERATORS, call, call_inplace, number_of
 from .dispatch.functions import record
 from .dispatch.levels import beside
@@ -406,6 +406,8 @@ def install(cls: Any) -> None:
     _view_writes.install(cls)
     _legacy_methods.install(cls)
     _rare_methods.install(cls)
+    cls.__torch_dispatch__ = handlers.disabled
+    cls._make_wrapper_subclass = staticmethod(handlers.wrapper)
     for name, made in vars(cls).items():
         if isinstance(made, FunctionType) and made.__module__ == __name__ \
                 and not made.__name__.startswith("__"):  # shown under the name it is found by

@@ -59,7 +59,7 @@ def test_nothing_is_left_when_a_profile_ends():
         torch.ones(2) + 1
         assert observing.current is COLLECTOR
     assert observing.current is None
-    assert call.run is call.unobserved
+    assert call.run is call.base
     assert not COLLECTOR.threads and not COLLECTOR.wanted
     if fast.FAST is not None:
         torch.ones(2) + 1  # the flags are looked at before a call

@@ -12,7 +12,7 @@ from typing import Any
 
 from .._ops import OpOverload, OpOverloadPacket
 from ..base.naming import lives_in
-from ..dispatch import protocol
+from ..dispatch import handlers, protocol
 from ..dispatch.state import STATE
 from . import schemas
 
@@ -39,9 +39,9 @@ class AtenOverload(OpOverload):
         levels = STATE.levels
         if levels and not levels[-1].transforms:
             return protocol.through_mode(self, args, kwargs)
-        from . import stations
+        if levels and levels[-1].dispatches or handlers.owners((*args, *kwargs.values())):
+            from . import stations
 
-        if levels and levels[-1].dispatches or stations.owners((*args, *kwargs.values())):
             return stations.called(self, args, kwargs)
         return self.run(args, kwargs)
 

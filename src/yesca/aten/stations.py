@@ -6,12 +6,12 @@ Above them stand function modes, transforms and autocast. `leaf` is the way of o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from ..core.tensor_base import TensorBase
 from ..dispatch import autocast
-from ..dispatch.call import OPERATORS, stored, unobserved
+from ..dispatch.call import OPERATORS, stored
+from ..dispatch.handlers import owners
 from ..dispatch.levels import Level
 from ..dispatch.shortcuts import tensors_in
 from ..dispatch.state import STATE, set_aside, set_below
@@ -36,7 +36,7 @@ class DispatchLevel(Level):
     def fill(self, function: Any, tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
              ) -> Any:
         with set_aside([*STATE.levels, self]):
-            return _named(function.__name__, (tensor, *args), kwargs)
+            return named(function.__name__, (tensor, *args), kwargs)
 
     def takes(self, name: str) -> bool:
         from .programs import FACTORIES
@@ -49,7 +49,7 @@ class DispatchLevel(Level):
         if func.__name__ == "tensor":  # numbers are copied unseen
             made = func(*args, **{**kwargs, "requires_grad": False})
             with set_aside([*STATE.levels, self]):
-                made = _named("lift_fresh", (made,), {})
+                made = named("lift_fresh", (made,), {})
             return made.requires_grad_(bool(kwargs.get("requires_grad", False)))
         with set_aside([*STATE.levels, self]):
             made = FACTORIES[func.__name__](func, args, dict(kwargs))
@@ -111,7 +111,8 @@ def _operator(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], record: 
     return found  # type: ignore[no-any-return]
 
 
-def _named(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def named(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run PyTorch's operator of a name."""
     from .._ops import ops
     from .choosing import chosen
 
@@ -157,14 +158,9 @@ def below(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = owners((*args, *kwargs.values()))
         if found:
             return _offered(op, found, args, kwargs)
-        return _computed(op, args, kwargs)
+        return op.kernel(*args, **kwargs)
     finally:
         set_below(before)
-
-
-def _computed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The kernel's results; what is one of the operands is made a tensor of its own."""
-    return op.kernel(*args, **kwargs)
 
 
 def _through_mode(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -196,43 +192,3 @@ def _refused(op: Any, found: list[Any]) -> TypeError:
     return TypeError(f"Multiple dispatch failed for 'torch.ops.{op}'; all __torch_dispatch__ "
                      f"handlers returned NotImplemented:\n\n{lines}\n\nA class or mode takes an "
                      "operator by handling it in its __torch_dispatch__.")
-
-
-# ---- subclasses ------------------------------------------------------------------------------
-
-_takes: dict[type, bool] = {}
-
-
-def disabled(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """The `__torch_dispatch__` of classes that want none."""
-    return func(*args, **(kwargs or {}))
-
-
-def takes_over(cls: type) -> bool:
-    """Whether a class has a `__torch_dispatch__` of its own."""
-    known = _takes.get(cls)
-    if known is None:
-        own = getattr(cls, "__torch_dispatch__", None)
-        known = _takes[cls] = own is not None and issubclass(cls, TensorBase) \
-            and getattr(own, "__func__", own) is not disabled
-    return known
-
-
-def owners(values: Iterable[Any]) -> list[Any]:
-    """The tensors that take operators over, one of each class, subclasses before their bases."""
-    found: list[Any] = []
-    for one in tensors_in(values):
-        if not takes_over(type(one)) or any(type(f) is type(one) for f in found):
-            continue
-        place = next((k for k, f in enumerate(found) if issubclass(type(one), type(f))), None)
-        found.insert(len(found) if place is None else place, one)
-    return found
-
-
-def intercepted(record: Record, values: tuple[Any, ...], target: Any = None, out: Any = None
-                ) -> Any:
-    """`call.unobserved`, once there is a class with a `__torch_dispatch__`."""
-    for one in tensors_in(values):
-        if takes_over(type(one)):
-            return translated(record, values, target) if out is None else NotImplemented
-    return unobserved(record, values, target, out)

@@ -14,12 +14,15 @@ from ..autograd.inplace import OwnNode, gradient_edge, rebase
 from ..autograd.saved import FREED, restore, save
 from ..core import registry
 from ..core.tensor_base import TensorBase
+from ..dispatch.handlers import takes_over
 from ..dispatch.inplace import check_captured, check_tape, settle
+from ..dispatch.protocol import DisableSubclasses
 from ..dispatch.shortcuts import tensors_in
 from ..dispatch.state import STATE
 from ..operators.record import reads
 from .formulas import FORMULAS, NOT_DIFFERENTIABLE
-from .stations import below, takes_over
+from .stations import below
+from .tags import Tag
 from .vjp import pulled_back
 
 #: Buffers that the operator itself writes: what the tape reads of them later may have changed.
@@ -68,12 +71,21 @@ class AtenNode(OwnNode):
     def apply(self, grads: list[Any]) -> list[Any]:
         if self._kept is None:
             raise RuntimeError(FREED)
-        if self._formulas is None:
-            made = pulled_back(self._op.kernel, *self._arguments(), grads)
-        else:
-            made = self._by_formulas(grads)
-        return [None if e is None or g is None else _shaped(g, s)
-                for g, e, s in zip(made, self._edges, self._specs, strict=True)]
+        with DisableSubclasses():
+            made = self._by_formulas(grads) if self._formulas is not None else self._again(grads)
+            return [None if e is None or g is None else _shaped(g, s)
+                    for g, e, s in zip(made, self._edges, self._specs, strict=True)]
+
+    def _again(self, grads: list[Any]) -> list[Any]:
+        """Compute once more, on yesca's own tape, and go back there."""
+        if any(isinstance(k, Kept) for k in self._kept.values()):
+            raise NotImplementedError(
+                f"the derivative of '{self._op.name()}' is not written in PyTorch's operators yet, "
+                "which a tensor with a __torch_dispatch__ needs")
+        if Tag.nondeterministic_seeded in self._op.tags:
+            raise NotImplementedError(f"the derivative of '{self._op.name()}', which draws random "
+                                      "numbers, cannot be computed under a dispatch mode yet")
+        return pulled_back(self._op.kernel, *self._arguments(), grads)
 
     def _tensor(self, is_result: bool, position: int) -> Any:
         kept = self._kept.get((is_result, position))

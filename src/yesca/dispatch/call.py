@@ -64,7 +64,16 @@ def _through_levels(record: Record, values: tuple[Any, ...], target: Any) -> Any
 def observe(observer: Any) -> None:
     """Let an observer see every call that arrives at `run`, or (None) nobody."""
     global run
-    run = unobserved if observer is None else observer.call
+    run = base if observer is None else observer.call
+
+
+def intercept(function: Callable[..., Any]) -> None:
+    """Let a function see the calls that arrive at `run` from now on: it hands on to `unobserved`.
+    """
+    global base, run
+    if run is base:
+        run = function
+    base = function
 
 
 def call_out(record: Record, values: tuple[Any, ...], out: Any) -> Any:
@@ -198,6 +207,7 @@ def known_plan(record: Record, values: tuple[Any, ...], inplace: bool) -> Plan |
 
 #: Runs a call below the levels. What imports it by name would miss an observer: `call.run`.
 run: Callable[..., Any] = unobserved
+base: Callable[..., Any] = unobserved  # what `run` is while nobody observes
 
 
 def _static(value: Any) -> Any:

@@ -21,7 +21,7 @@ class Observer(ABC):
     @abstractmethod
     def call(self, record: Record, values: tuple[Any, ...], target: Any = None, out: Any = None
              ) -> Any:
-        """Give `call.unobserved` of the same arguments: an operator call below the levels."""
+        """Give `call.base` of the same arguments: an operator call below the levels."""
 
     @abstractmethod
     def function(self, function: Callable[..., Any], args: tuple[Any, ...],

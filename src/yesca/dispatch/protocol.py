@@ -18,7 +18,7 @@ from typing import Any
 
 from ..base.errors import argument_error
 from ..core.tensor_base import TensorBase
-from . import observing
+from . import handlers, observing
 from .state import STATE, push_level
 
 NO, YES, LIST = 0, 1, 2
@@ -166,6 +166,7 @@ _PLAIN_NAMES = frozenset(("as_subclass",))
 
 def adopt(cls: Any, tensor: Any) -> None:
     """Give a new subclass of Tensor what hands its methods to the protocol."""
+    handlers.adopt(cls)
     if _kind(cls) != YES:
         return
     _no_wrap.update((tensor.grad.__get__, tensor._base.__get__))

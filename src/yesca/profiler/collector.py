@@ -210,7 +210,7 @@ class Collector(observing.Observer):
                 self.leave(raw)
         made = None
         try:
-            made = calls.unobserved(record, values, target, out)
+            made = calls.base(record, values, target, out)
         finally:
             self.leave(raw)
             if made is NotImplemented:  # nothing has run: the call comes again without `out`

@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..aten.stations import DispatchLevel, takes_over
+from ..aten.stations import DispatchLevel
 from ..base import absent
 from ..base.naming import lives_in
 from ..core.tensor_base import TensorBase
+from ..dispatch.handlers import takes_over
 from ..dispatch.state import STATE, set_aside, set_levels
 
 __all__ = [
