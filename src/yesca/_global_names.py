@@ -38,6 +38,11 @@ _PLACES: dict[tuple[str, str], str] = {
             "_rebuild_device_tensor_from_numpy", "_rebuild_sparse_tensor",
         )
     },
+    ("torch._utils", "_rebuild_qtensor"): "_quantized",
+    ("torch", "ScriptObject"): "ao.nn.quantized.modules.packing",
+    **{("torch", name): "core.layouts" for name in (
+        "per_tensor_affine", "per_tensor_symmetric", "per_channel_affine",
+        "per_channel_symmetric", "per_channel_affine_float_qparams")},
     ("torch.nn.modules.module", "_WrappedHook"): "nn.modules._hooks",
     ("torch.utils.hooks", "RemovableHandle"): "base.handles",
     ("torch.nn.modules.activation", "MultiheadAttention"): "nn.modules.attention",
@@ -51,7 +56,8 @@ _PLACES: dict[tuple[str, str], str] = {
     ("torch._utils", "_rebuild_parameter_with_state"): "nn.parameter",
 }
 #: The attribute that holds the object, where it is not the last part of its name.
-_ATTRIBUTES = {"device": "Device", "dtype": "DType", "TensorBase": "Tensor"}
+_ATTRIBUTES = {"device": "Device", "dtype": "DType", "TensorBase": "Tensor",
+               "ScriptObject": "PackedLinear"}
 #: What objects of the rooms are called on disk, by the room's path within the package.
 _ON_DISK = {
     (place, _ATTRIBUTES.get(name, name)): (module, name)
@@ -67,12 +73,8 @@ _ROOTS = {PACKAGE, *ANSWERED}
 _OF_BUILTINS = ("nn.functional", "linalg", "special", "fft", "")
 #: What PyTorch's files may hold and this package has not got: name on disk -> what it is for.
 _ABSENT = {
-    ("torch._utils", "_rebuild_qtensor"): "quantized tensors",
     ("torch._utils", "_rebuild_nested_tensor"): "nested tensors",
     ("torch._utils", "_rebuild_wrapper_subclass"): "tensors that wrap others",
-    **{("torch", name): "quantized tensors" for name in (
-        "per_tensor_affine", "per_tensor_symmetric", "per_channel_affine",
-        "per_channel_symmetric", "per_channel_affine_float_qparams")},
 }
 
 

@@ -24,10 +24,16 @@ HOMES: dict[str, str] = {
     "core.devices": "device=Device set_default_device get_default_device=default_device",
     "core.spec": "Size",
     "storage": "UntypedStorage",
+    "_quantized": (
+        "quantize_per_tensor quantize_per_channel quantize_per_tensor_dynamic dequantize int_repr "
+        "q_scale q_zero_point q_per_channel_scales q_per_channel_zero_points q_per_channel_axis"
+    ),
     "core.layouts": (
         "layout=Layout strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged "
         "memory_format=MemoryFormat contiguous_format channels_last channels_last_3d "
-        "preserve_format legacy_contiguous_format=contiguous_format"
+        "preserve_format legacy_contiguous_format=contiguous_format qscheme=QScheme "
+        "per_tensor_affine per_channel_affine per_tensor_symmetric per_channel_symmetric "
+        "per_channel_affine_float_qparams"
     ),
     "autograd.anomaly_mode": "is_anomaly_enabled is_anomaly_check_nan_enabled",
     "autograd.modes": (
@@ -93,10 +99,11 @@ HOMES: dict[str, str] = {
 
 #: Modules that PyTorch has as attributes of the package without an import of their own.
 SUBMODULES = frozenset(
-    "accelerator amp autograd backends compiler cpu cuda distributed distributions fft func "
+    "accelerator amp ao autograd backends compiler cpu cuda distributed distributions fft func "
     "functional futures hub jit library linalg masked mps multiprocessing nn onnx optim overrides "
-    "profiler random return_types serialization signal special storage testing torch_version types "
-    "utils version vision xpu _C _dynamo _inductor _logging __config__ __future__".split()
+    "profiler quantization random return_types serialization signal special storage testing "
+    "torch_version types utils version vision xpu _C _dynamo _inductor _logging __config__ "
+    "__future__".split()
 )
 
 #: PyTorch's module path -> yesca's, both without the package, where the two differ.

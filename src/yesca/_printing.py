@@ -344,6 +344,20 @@ def tensor_repr(
     return f"Parameter({text})" if not plain and _is_parameter(tensor) else text
 
 
+def quantized_repr(values: Any, dtype: Any, notes: list[str]) -> str:
+    """What `repr` gives for a quantized tensor.
+
+    Args:
+        values: the numbers that it stands for, as a plain tensor.
+        notes: how the integers stand for them, and whatever else is told.
+    """
+    opening = "tensor("
+    shape = tuple(values.shape)
+    contents = "[]" if 0 in shape else _contents(values, len(opening))
+    return _with_notes(opening + contents, [f"size={shape}", f"dtype={dtype}", *notes],
+                       len(opening))
+
+
 def format_tensor(tensor: Any, format_spec: str) -> str:
     """What `format(tensor, format_spec)` gives: a single number obeys the number formats.
 

@@ -70,9 +70,26 @@ def is_distributed(self: Any) -> bool:
     return False
 
 
+def _of_quantized(name: str) -> Any:
+    """A method of quantized tensors, whose module is imported by the first call."""
+    def method(self: Any) -> Any:
+        from . import _quantized
+
+        return getattr(_quantized, name)(self)
+
+    method.__name__ = name
+    return method
+
+
+#: Methods that only quantized tensors answer.
+QUANTIZED = ("dequantize", "int_repr", "q_scale", "q_zero_point", "q_per_channel_scales",
+             "q_per_channel_zero_points", "q_per_channel_axis", "qscheme")
+
+
 def install(cls: Any) -> None:
     """Put the methods on the tensor's class."""
-    for function in (dim_order, module_load, const_data_ptr, is_distributed):
+    for function in (dim_order, module_load, const_data_ptr, is_distributed,
+                     *map(_of_quantized, QUANTIZED)):
         function.__qualname__ = f"{cls.__name__}.{function.__name__}"
         function.__module__ = cls.__module__
         setattr(cls, function.__name__, function)

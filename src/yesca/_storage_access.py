@@ -24,6 +24,7 @@ STORAGE_NAMES = {
     "int16": "ShortStorage", "int8": "CharStorage", "uint8": "ByteStorage",
     "bool": "BoolStorage", "complex128": "ComplexDoubleStorage",
     "complex64": "ComplexFloatStorage",
+    "qint8": "QInt8Storage", "quint8": "QUInt8Storage", "qint32": "QInt32Storage",
 }
 
 
@@ -72,7 +73,7 @@ def dtype_of_storage_name(name: str) -> DType | None:
     """float32 for `FloatStorage`; None if PyTorch has no storage of that name."""
     for dtype, storage in STORAGE_NAMES.items():
         if storage == name:
-            return BY_NAME[dtype]
+            return _dtype(dtype)
     return None
 
 
@@ -156,7 +157,7 @@ def reduce_storage(storage: UntypedStorage) -> tuple[Any, ...]:
 
 
 def _dtype(name: str) -> DType:
-    return BY_NAME[name]
+    return BY_NAME.get(name) or NAMED[name]
 
 
 def _device(*parts: Any) -> Device:

@@ -24,6 +24,7 @@ from .dispatch import creation, from_data, handlers, inplace
 from .dispatch.call import OPERATORS, call, call_inplace, number_of
 from .dispatch.functions import record
 from .dispatch.levels import beside
+from .dispatch.protocol import offer, participants
 from .dispatch.state import STATE
 
 _NUMBERS = (TensorBase, int, float, complex)
@@ -243,6 +244,10 @@ def _number_tensor(self: Any, number: Any) -> Any:
 
 
 def _copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    found = participants((src,))
+    if found:  # one of `self` has been asked before
+        return offer(type(self).copy_, found, (self, src), {"non_blocking": True}
+                     if non_blocking else {})
     if not isinstance(src, TensorBase):
         src = _number_tensor(self, src)
     elif src._spec.device is not self._spec.device:

@@ -236,7 +236,8 @@ def _make(name: str, dtype: DType) -> _StorageType:
         "__doc__": f"The type of typed storages of {dtype}."})
 
 
-BY_STORAGE = {storage: _make(storage, BY_NAME[name]) for name, storage in STORAGE_NAMES.items()}
+BY_STORAGE = {storage: _make(storage, BY_NAME[name]) for name, storage in STORAGE_NAMES.items()
+              if name in BY_NAME}  # quantized tensors have bytes only
 globals().update(BY_STORAGE)
 
 

@@ -35,7 +35,7 @@ MEASURED = (
 #: asking for it raises says what there is instead.
 OUTSIDE = {
     "sparse tensors: COO, CSR, CSC, BSR, BSC": ("", "sparse_coo_tensor"),
-    "quantized tensors": ("", "quantize_per_tensor"),
+    "quantization with fixed ranges, and in training": ("ao.quantization", "prepare"),
     "nested (jagged) tensors": ("", "nested"),
     "`masked.MaskedTensor`": ("masked", "MaskedTensor"),
     "devices other than the CPU and `meta`": ("mps", "Event"),

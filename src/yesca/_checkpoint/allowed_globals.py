@@ -135,7 +135,7 @@ def stand_ins() -> dict[int, Callable[..., Any]]:
 
 _REBUILD_FUNCTIONS = (
     "_rebuild_parameter", "_rebuild_parameter_with_state", "_rebuild_tensor",
-    "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_sparse_tensor",
+    "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_sparse_tensor", "_rebuild_qtensor",
     "_rebuild_meta_tensor_no_storage", "_rebuild_device_tensor_from_numpy",
     "_rebuild_device_tensor_from_cpu_tensor",
 )
@@ -148,6 +148,9 @@ _TORCH_PLACES = (
     ("torch.serialization", "_get_layout"),
     ("torch._tensor", "_rebuild_from_type_v2"),
     *(("torch._utils", name) for name in _REBUILD_FUNCTIONS),
+    *(("torch", name) for name in (
+        "per_tensor_affine", "per_tensor_symmetric", "per_channel_affine",
+        "per_channel_symmetric", "per_channel_affine_float_qparams")),
 )
 
 

@@ -32,8 +32,8 @@ _NEAR = {
     r"(Tensor\.)?(.*sparse.*|coalesce|is_coalesced|.*indices(_copy)?|values(_copy)?|dense_dim|"
     r"[hsd]+mm|sp?s?addmm|spmm|sspaddmm)|optim\.(SparseAdam|sparse_adam)":
         "tensors are dense; index_put_, index_add and scatter_add fill one from places and values",
-    r".*(quant|q_|qscheme|int_repr|QInt|QUInt|observer|\.qat|torch\.ao).*|ao":
-        "there are no quantized tensors; bfloat16 and float16 halve the memory",
+    r".*(quant|q_|QInt|QUInt|observer|\.qat|intrinsic).*|ao\..*":
+        "torch.ao.quantization.quantize_dynamic quantizes linear layers for inference",
     r"nested.*|.*to_padded_tensor": "nn.utils.rnn.pad_sequence joins sequences of all lengths",
     r"masked\..*": "the functions of torch.masked take a mask beside the tensor",
     r"library\..*": "torch.library.custom_op defines an operator in Python",
@@ -57,7 +57,7 @@ _NEAR = {
 _VISION = {
     "models.detection": "torchvision.ops has the boxes, regions and pyramids of detectors",
     "models.optical_flow": "torchvision.models.list_models() tells which models are there",
-    "models.quantization": "there are no quantized tensors",
+    "models.quantization": "torch.ao.quantization.quantize_dynamic quantizes linear layers",
     "models.video": "torchvision.models.list_models() tells which models are there",
     "models.feature_extraction.get_graph_node_names":
         "create_feature_extractor takes the names of model.named_modules()",

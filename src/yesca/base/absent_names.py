@@ -23,32 +23,28 @@ NAMES: dict[str, str] = {
         "ScriptFunction ScriptList ScriptListIterator ScriptMethod ScriptModule "
         "ScriptModuleSerializer ScriptObject ScriptObjectProperty SerializationStorageContext "
         "StaticModule Storage StorageBase StreamObjType StringType SymBoolType SymIntType "
-        "TensorType ThroughputBenchmark TracingState TupleType Type UnionType Use Value ao "
+        "TensorType ThroughputBenchmark TracingState TupleType Type UnionType Use Value "
         "batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt "
         "batch_norm_gather_stats batch_norm_gather_stats_with_counts batch_norm_stats "
         "batch_norm_update_stats ccol_indices_copy choose_qparams_optimized classes "
         "col_indices_copy compiled_with_cxx11_abi contrib cpp crow_indices_copy "
         "cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution "
         "cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose "
-        "cudnn_grid_sampler cudnn_is_acceptable dequantize dsmm eig empty_quantized export "
-        "fake_quantize_per_channel_affine fake_quantize_per_tensor_affine "
+        "cudnn_grid_sampler cudnn_is_acceptable dsmm eig empty_quantized export "
         "fbgemm_linear_fp16_weight fbgemm_linear_fp16_weight_fp32_activation "
         "fbgemm_linear_int8_weight fbgemm_linear_int8_weight_fp32_activation "
         "fbgemm_linear_quantize_weight fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix "
         "fork fused_moving_avg_obs_fake_quant fx get_autocast_ipu_dtype get_autocast_xla_dtype "
         "get_file_path hsmm hspmm import_ir_module import_ir_module_from_buffer indices_copy "
-        "init_num_threads int_repr is_autocast_ipu_enabled is_autocast_xla_enabled is_distributed "
+        "init_num_threads is_autocast_ipu_enabled is_autocast_xla_enabled is_distributed "
         "is_vulkan_available lstsq matrix_rank merge_type_from_type_comment "
         "miopen_batch_norm miopen_convolution miopen_convolution_add_relu miopen_convolution_relu "
         "miopen_convolution_transpose miopen_ctc_loss miopen_depthwise_convolution miopen_rnn "
         "mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_linear_backward_weights "
         "mkldnn_max_pool2d mkldnn_max_pool3d mkldnn_rnn_layer monitor mtia native_norm nativert "
-        "nested numa package parse_ir parse_schema parse_type_comment per_channel_affine "
-        "per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine "
-        "per_tensor_symmetric prepare_multiprocessing_environment "
-        "profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 q_per_channel_axis "
-        "q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme quantization "
-        "quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic "
+        "nested numa package parse_ir parse_schema parse_type_comment "
+        "prepare_multiprocessing_environment "
+        "profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 "
         "quantized_batch_norm quantized_gru quantized_gru_cell quantized_lstm quantized_lstm_cell "
         "quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d quantized_rnn_relu_cell "
         "quantized_rnn_tanh_cell quasirandom resize_as_sparse_ row_indices_copy saddmm "
@@ -60,14 +56,111 @@ NAMES: dict[str, str] = {
         "values_copy wait windows"
     ),
     "Tensor": (
-        "ccol_indices chalf coalesce col_indices crow_indices dense_dim dequantize eig index "
-        "indices int_repr ipu is_coalesced lstsq mtia q_per_channel_axis q_per_channel_scales "
-        "q_per_channel_zero_points q_scale q_zero_point qscheme reinforce resize_as_sparse_ "
+        "ccol_indices chalf coalesce col_indices crow_indices dense_dim eig index "
+        "indices ipu is_coalesced lstsq mtia "
+        "reinforce resize_as_sparse_ "
         "row_indices slice_inverse smm solve sparse_dim sparse_mask sparse_resize_ "
         "sparse_resize_and_clear_ sspaddmm symeig to_mkldnn to_padded_tensor to_sparse "
         "to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values volatile"
     ),
     "accelerator": "Graph empty_host_cache get_device_capability graphs memory",
+    "ao": "ns pruning",
+    "ao.nn": "intrinsic qat quantizable sparse",
+    "ao.nn.quantized": (
+        "BatchNorm2d BatchNorm3d Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d "
+        "ConvTranspose3d DeQuantize Dropout ELU Embedding EmbeddingBag FXFloatFunctional "
+        "FloatFunctional GroupNorm Hardswish InstanceNorm1d InstanceNorm2d InstanceNorm3d LSTM "
+        "LayerNorm LeakyReLU Linear MultiheadAttention PReLU QFunctional Quantize ReLU6 Sigmoid "
+        "Softmax"
+    ),
+    "ao.nn.quantized.dynamic": (
+        "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d GRU GRUCell LSTM "
+        "LSTMCell RNNCell"
+    ),
+    "ao.nn.quantized.dynamic.modules": (
+        "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d GRU GRUCell LSTM "
+        "LSTMCell RNNCell"
+    ),
+    "ao.nn.quantized.modules": (
+        "BatchNorm2d BatchNorm3d Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d "
+        "ConvTranspose3d DeQuantize Dropout ELU Embedding EmbeddingBag FXFloatFunctional "
+        "FloatFunctional GroupNorm Hardswish InstanceNorm1d InstanceNorm2d InstanceNorm3d LSTM "
+        "LayerNorm LeakyReLU Linear MultiheadAttention PReLU QFunctional Quantize ReLU6 Sigmoid "
+        "Softmax"
+    ),
+    "ao.nn.quantized.modules.linear": "Linear",
+    "ao.quantization": (
+        "AffineQuantizedObserverBase DeQuantStub FakeQuantize FakeQuantizeBase "
+        "FixedQParamsFakeQuantize FusedMovingAvgObsFakeQuantize Granularity HistogramObserver "
+        "MappingType MatchAllNode ObserverOrFakeQuantize Pattern PerAxis PerBlock PerGroup PerRow "
+        "PerTensor PerToken QConfigAny QConfigDynamic QConfigMapping QuantStub QuantType "
+        "QuantWrapper ReuseInputObserver TorchAODType ZeroPointDomain add_quant_dequant "
+        "convert_dynamic_jit convert_jit default_affine_fixed_qparams_fake_quant "
+        "default_affine_fixed_qparams_observer default_debug_observer default_dynamic_fake_quant "
+        "default_embedding_fake_quant default_embedding_fake_quant_4bit default_eval_fn "
+        "default_fake_quant default_fixed_qparams_range_0to1_fake_quant "
+        "default_fixed_qparams_range_0to1_observer default_fixed_qparams_range_neg1to1_fake_quant "
+        "default_fixed_qparams_range_neg1to1_observer default_float_qparams_observer_4bit "
+        "default_fused_act_fake_quant default_fused_per_channel_wt_fake_quant "
+        "default_fused_wt_fake_quant default_histogram_fake_quant default_histogram_observer "
+        "default_per_channel_weight_fake_quant default_reuse_input_observer "
+        "default_symmetric_fixed_qparams_fake_quant default_symmetric_fixed_qparams_observer "
+        "default_weight_fake_quant disable_fake_quant disable_observer enable_fake_quant "
+        "enable_observer fuse_conv_bn fuse_conv_bn_jit fuse_conv_bn_relu fuse_convtranspose_bn "
+        "fuse_linear_bn fuse_modules fuse_modules_qat "
+        "fused_per_channel_wt_fake_quant_range_neg_127_to_127 "
+        "fused_wt_fake_quant_range_neg_127_to_127 get_block_size get_combined_dict "
+        "get_default_compare_output_module_list get_default_custom_config_dict "
+        "get_default_dynamic_sparse_quant_module_mappings "
+        "get_default_float_to_quantized_operator_mappings get_default_qat_module_mappings "
+        "get_default_qat_qconfig get_default_qat_qconfig_dict get_default_qat_qconfig_mapping "
+        "get_default_qconfig get_default_qconfig_dict get_default_qconfig_mapping "
+        "get_default_qconfig_propagation_list get_default_static_quant_module_mappings "
+        "get_default_static_quant_reference_module_mappings "
+        "get_default_static_sparse_quant_module_mappings get_dynamic_quant_module_class "
+        "get_embedding_qat_module_mappings get_embedding_static_quant_module_mappings "
+        "get_fuser_method get_fuser_method_new get_observer_state_dict get_quantized_operator "
+        "get_static_quant_module_class load_observer_state_dict no_observer_set "
+        "per_channel_weight_observer_range_neg_127_to_127 prepare prepare_dynamic_jit prepare_jit "
+        "prepare_qat qconfig_equals quantize_dynamic_jit quantize_jit quantize_qat script_qconfig "
+        "script_qconfig_dict"
+    ),
+    "ao.quantization.observer": (
+        "AffineQuantizedObserverBase Granularity HistogramObserver MappingType PerAxis PerBlock "
+        "PerGroup PerRow PerTensor PerToken ReuseInputObserver TorchAODType ZeroPointDomain "
+        "default_affine_fixed_qparams_observer default_debug_observer "
+        "default_fixed_qparams_range_0to1_observer default_fixed_qparams_range_neg1to1_observer "
+        "default_float_qparams_observer_4bit default_histogram_observer "
+        "default_reuse_input_observer default_symmetric_fixed_qparams_observer get_block_size "
+        "get_observer_state_dict load_observer_state_dict "
+        "per_channel_weight_observer_range_neg_127_to_127"
+    ),
+    "ao.quantization.qconfig": (
+        "QConfigAny QConfigDynamic default_activation_only_qconfig default_debug_qconfig "
+        "default_dynamic_qat_qconfig default_embedding_qat_qconfig "
+        "default_embedding_qat_qconfig_4bit default_per_channel_qconfig "
+        "default_per_channel_symmetric_qnnpack_qat_qconfig "
+        "default_per_channel_symmetric_qnnpack_qconfig default_qat_qconfig default_qat_qconfig_v2 "
+        "default_quint8_weight_qconfig default_reuse_input_qconfig "
+        "default_symmetric_qnnpack_qat_qconfig default_symmetric_qnnpack_qconfig "
+        "default_weight_only_qconfig float_qparams_weight_only_qconfig "
+        "float_qparams_weight_only_qconfig_4bit get_default_qat_qconfig "
+        "get_default_qat_qconfig_dict get_default_qconfig get_default_qconfig_dict qconfig_equals"
+    ),
+    "ao.quantization.quantization_mappings": (
+        "DEFAULT_DYNAMIC_SPARSE_QUANT_MODULE_MAPPINGS DEFAULT_FLOAT_TO_QUANTIZED_OPERATOR_MAPPINGS "
+        "DEFAULT_MODULE_TO_ACT_POST_PROCESS DEFAULT_QAT_MODULE_MAPPINGS "
+        "DEFAULT_REFERENCE_STATIC_QUANT_MODULE_MAPPINGS DEFAULT_STATIC_QUANT_MODULE_MAPPINGS "
+        "DEFAULT_STATIC_SPARSE_QUANT_MODULE_MAPPINGS get_default_compare_output_module_list "
+        "get_default_dynamic_sparse_quant_module_mappings "
+        "get_default_float_to_quantized_operator_mappings get_default_qat_module_mappings "
+        "get_default_qconfig_propagation_list get_default_static_quant_module_mappings "
+        "get_default_static_quant_reference_module_mappings "
+        "get_default_static_sparse_quant_module_mappings get_dynamic_quant_module_class "
+        "get_embedding_qat_module_mappings get_embedding_static_quant_module_mappings "
+        "get_quantized_operator get_static_quant_module_class no_observer_set"
+    ),
+    "ao.quantization.quantize": "add_quant_dequant prepare prepare_qat quantize quantize_qat",
     "autograd": (
         "DeviceType NestedIOFunction ProfilerActivity ProfilerConfig ProfilerEvent ProfilerState "
         "enforce_grad_layout_policy handle_torch_function has_torch_function "
@@ -139,7 +232,7 @@ NAMES: dict[str, str] = {
     "masked": "MaskedTensor as_masked_tensor is_masked_tensor masked_tensor maskedtensor",
     "mps": "Event compile_shader event load_metallib profiler",
     "multiprocessing": "init_reductions pool queue reductions",
-    "nn": "backends cpp intrinsic qat quantizable quantized",
+    "nn": "backends cpp intrinsic qat quantizable",
     "nn.attention": "experimental varlen",
     "nn.functional": "ScalingType SwizzleType assert_int_or_pair scaled_grouped_mm scaled_mm",
     "nn.parallel": "DistributedDataParallelCPU comm",

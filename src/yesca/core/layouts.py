@@ -1,4 +1,4 @@
-"""`layout` and `memory_format`: fixed sets of named objects, compared by identity."""
+"""`layout`, `memory_format`, `qscheme`: fixed sets of named objects, compared by identity."""
 
 from __future__ import annotations
 
@@ -36,7 +36,13 @@ class MemoryFormat(_Named):
     __slots__ = ()
 
 
-for _public, _cls in (("layout", Layout), ("memory_format", MemoryFormat)):
+class QScheme(_Named):
+    """How a quantized tensor's integers stand for numbers, as `torch.qscheme`."""
+
+    __slots__ = ()
+
+
+for _public, _cls in (("layout", Layout), ("memory_format", MemoryFormat), ("qscheme", QScheme)):
     _cls.__name__ = _cls.__qualname__ = _public
     _cls.__module__ = public_module("torch")
 
@@ -52,3 +58,9 @@ contiguous_format = MemoryFormat("contiguous_format")
 channels_last = MemoryFormat("channels_last")
 channels_last_3d = MemoryFormat("channels_last_3d")
 preserve_format = MemoryFormat("preserve_format")
+
+per_tensor_affine = QScheme("per_tensor_affine")
+per_channel_affine = QScheme("per_channel_affine")
+per_tensor_symmetric = QScheme("per_tensor_symmetric")
+per_channel_symmetric = QScheme("per_channel_symmetric")
+per_channel_affine_float_qparams = QScheme("per_channel_affine_float_qparams")

@@ -12,7 +12,7 @@ from ..base import absent
 from . import modules as _modules
 
 _SUBMODULES = ("attention", "common_types", "functional", "grad", "init", "modules", "parameter",
-               "parallel", "utils")
+               "parallel", "quantized", "utils")
 #: Names that are no modules' -> the file that has them.
 _ELSEWHERE = {
     "Buffer": "parameter", "Parameter": "parameter", "UninitializedBuffer": "parameter",

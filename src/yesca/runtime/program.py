@@ -375,6 +375,12 @@ class Program:
 
         gathered(self, a, b, c, **pieces)
 
+    def product_int8(self, *operands: Any) -> None:
+        """A product of bytes and packed weights; see `runtime.products_int8.product`."""
+        from .products_int8 import product
+
+        product(self, *operands)
+
     def factor(self, position: int) -> Any:
         """The call's number at this position as alpha or beta of a product."""
         from .products import Factor

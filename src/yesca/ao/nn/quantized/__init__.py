@@ -1,0 +1,7 @@
+"""`torch.ao.nn.quantized`: packed weights, and layers that quantise what they get (`dynamic`)."""
+
+from __future__ import annotations
+
+from ...._lazy import lazily
+
+__getattr__, __dir__, __all__ = lazily(__name__, {}, ("dynamic", "modules"))

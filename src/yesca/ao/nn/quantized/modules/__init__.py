@@ -1,0 +1,8 @@
+"""Where PyTorch has the parts of quantized layers: `linear` has `LinearPackedParams`."""
+
+from __future__ import annotations
+
+from ....._lazy import lazily
+
+__getattr__, __dir__, __all__ = lazily(
+    __name__, {"linear": "LinearPackedParams"}, ("linear", "packing"))

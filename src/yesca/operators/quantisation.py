@@ -1,0 +1,267 @@
+"""Quantisation: real numbers as integers, x = (q - zero_point) * scale, and back again.
+
+The records here see plain integers; what makes a quantized tensor of them is `yesca._quantized`.
+Scales and zero points are numbers, or tensors that broadcast against what they are for.
+
+`_quantized_linear` quantises its input as it comes: from the range of all its elements, which
+contains 0, as bytes. Its weights are packed: int8 as (panels, groups, rows of a panel, steps of K
+of a group), zeros where a row or step is missing, with the sum and the scale of each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..core.dtypes import SCALAR_NAMES, float32, float64, int8, int32, int64, uint8
+from ..core.spec import spec
+from ..core.views import wrap_dim
+from ..loops.ir import Expr
+from ..loops.scalar import absolute, cast, const, fma, maximum, minimum, round_half_even, where
+from .kinds import composite, elementwise, rows
+
+_BYTES = {-128: int8, 0: uint8}
+SMALLEST_SCALE = 6.0999998822808266e-05  # float32's 6.1e-5: narrower ranges are widened
+
+
+# ---- each element by itself --------------------------------------------------------------------
+
+def _between(x: Expr, low: float, high: float, missing_low: bool) -> Expr:
+    """x within [low, high]; what is no number becomes one of the two."""
+    if missing_low:
+        x = where(x > low, x, const(low, x.dtype))
+        return where(x < high, x, const(high, x.dtype))
+    x = where(x < high, x, const(high, x.dtype))
+    return where(x > low, x, const(low, x.dtype))
+
+
+def _quantized(x: Expr, scale: Expr, zero: Expr, low: int, high: int, fused: bool) -> Expr:
+    return _in_steps(x, const(1, float32) / scale, zero, low, high, fused)
+
+
+def _in_steps(x: Expr, inverse: Expr, zero: Expr, low: int, high: int, fused: bool) -> Expr:
+    """The nearest integer step, ties to even; `fused`: zero point and product rounded together."""
+    steps = fma(x, inverse, zero) if fused else x * inverse + zero
+    if low not in _BYTES:
+        steps = cast(steps, float64)  # its bounds are no float32
+    return _between(round_half_even(steps), low, high, missing_low=not fused)
+
+
+elementwise("_quantize_affine(Tensor self, Tensor scale, Tensor zero_point, int low, int high, "
+            "bool fused) -> Tensor", _quantized, method=False, inplace=False, out=False,
+            numbers=("scale", "zero_point"), backward=None,
+            dtype=lambda promoted, values: (float32, _BYTES.get(values[3], int32)),
+            samples=lambda make: [(make(3, 4), 0.05, 3, -128, 127, True),
+                                  (make(3, 4), 0.1, 10, 0, 255, True),
+                                  (make(3, 4), 0.25, 0, -2**31, 2**31 - 1, False)],
+            doc="clamp(round(self / scale + zero_point), low, high) as integers.")
+
+
+def _dequantized(q: Expr, scale: Expr, zero: Expr, wide: bool) -> Expr:
+    return cast(q - zero, float32) * cast(scale, float32)
+
+
+elementwise("_dequantize_affine(Tensor self, Tensor scale, Tensor zero_point, bool wide) -> Tensor",
+            _dequantized, method=False, inplace=False, out=False,
+            numbers=("scale", "zero_point"), backward=None,
+            dtype=lambda promoted, values: (float64 if values[3] else float32, float32),
+            samples=lambda make: [(make.integers(3, 4, low=-9, high=9), 0.05, 3, False),
+                                  (make.integers(3, 4, low=-9, high=9), 0.05, 3, True)],
+            doc="(self - zero_point) * scale; `wide`: integers that float32 does not hold.")
+
+
+# ---- what is quantised and brought back at once -------------------------------------------------
+
+def _steps(x: Expr, scale: Expr, zero: Expr) -> Expr:
+    return round_half_even(x * (const(1, scale.dtype) / scale)) + zero
+
+
+def _fake(x: Expr, scale: Expr, zero: Expr, quant_min: int, quant_max: int) -> Expr:
+    return (_between(_steps(x, scale, zero), quant_min, quant_max, missing_low=True) - zero) * scale
+
+
+def _fake_back(grad: Expr, self: Expr, scale: Expr, zero_point: Expr, quant_min: int,
+               quant_max: int) -> Expr:
+    """Straight through, where nothing was cut off."""
+    steps = _steps(self, scale, zero_point)
+    inside = (steps >= quant_min) & (steps <= quant_max)
+    return where(inside, grad, const(0, grad.dtype))
+
+
+def _zero_inside(x: Expr, scale: Expr, zero: Expr, quant_min: int, quant_max: int) -> Expr:
+    return (zero >= quant_min) & (zero <= quant_max)
+
+
+def _outside(value: int) -> None:
+    raise RuntimeError("`zero_point` must be between `quant_min` and `quant_max`.")
+
+
+def _faked(promoted: Any, values: tuple[Any, ...]) -> tuple[Any, Any]:
+    dtype = values[0].spec.dtype
+    if not dtype.is_floating_point:
+        raise NotImplementedError('"fake_quantize_tensor_cachemask_kernel_type_handling" not '
+                                  f"implemented for '{SCALAR_NAMES[dtype]}'")
+    return dtype, dtype
+
+
+def _fake_name(plan: Any) -> str:
+    kind = "" if getattr(plan.values[1], "spec", None) is None else "TensorQparams"
+    return f"FakeQuantizePerTensorAffineCachemask{kind}Backward0"
+
+
+_FAKE: dict[str, Any] = {
+    "method": False, "inplace": False, "out": False, "numbers": ("scale", "zero_point"),
+    "backward": {"self": _fake_back}, "dtype": _faked, "holds": _zero_inside, "fail": _outside}
+
+elementwise("_fake_quantize(Tensor self, Tensor scale, Tensor zero_point, int quant_min, "
+            "int quant_max) -> Tensor", _fake, node_name=_fake_name, **_FAKE,
+            samples=lambda make: [(make(3, 4), 0.05, 3, 0, 255)])
+elementwise("_fake_quantize_channels(Tensor self, Tensor scale, Tensor zero_point, int quant_min, "
+            "int quant_max) -> Tensor", _fake, **_FAKE,
+            node_name="FakeQuantizePerChannelAffineCachemaskBackward0",
+            samples=lambda make: [(make(3, 4), make.integers(3, 1, low=1, high=4),
+                                   make.integers(3, 1, low=0, high=9), 0, 255)])
+
+
+def _check_bounds(quant_min: int, quant_max: int) -> None:
+    if quant_min > quant_max:
+        raise RuntimeError("`quant_min` should be less than or equal to `quant_max`.")
+
+
+def _per_tensor(ops: Any, self: Any, scale: Any, zero_point: Any, quant_min: int,
+                quant_max: int) -> Any:
+    _check_bounds(quant_min, quant_max)
+    return ops._fake_quantize(self, scale, zero_point, quant_min, quant_max)
+
+
+def _per_channel(ops: Any, self: Any, scale: Any, zero_point: Any, axis: int, quant_min: int,
+                 quant_max: int) -> Any:
+    if scale.dtype.name not in ("float32", "bfloat16"):
+        raise RuntimeError("Scale must be Float or BFloat16, found "
+                           f"{SCALAR_NAMES[scale.dtype]}")
+    if zero_point.dtype.name not in ("int32", "float32", "float16"):
+        raise RuntimeError("Zero-point must be Int32, Float or Half, found "
+                           f"{SCALAR_NAMES[zero_point.dtype]}")
+    for value, name in ((scale, "scale"), (zero_point, "zero point")):
+        if value.dim() != 1:
+            raise RuntimeError(f"{name} should be a 1-D tensor")
+    if scale.numel() != zero_point.numel():
+        raise RuntimeError("scale and zero-point need to have the same dimensions")
+    _check_bounds(quant_min, quant_max)
+    shape = [1] * self.dim()
+    axis = wrap_dim(axis, self.dim())
+    shape[axis] = self.shape[axis]
+    if scale.numel() != self.shape[axis]:
+        raise RuntimeError("dimensions of scale and zero-point are not consistent with input "
+                           "tensor")
+    return ops._fake_quantize_channels(self, ops.reshape(scale, shape),
+                                       ops.reshape(zero_point, shape), quant_min, quant_max)
+
+
+composite("fake_quantize_per_tensor_affine(Tensor self, Tensor|float scale, Tensor|int zero_point, "
+          "int quant_min, int quant_max) -> Tensor", _per_tensor, method=False,
+          samples=lambda make: [(make(3, 4), 0.05, 3, 0, 255)],
+          doc="(clamp(round(input / scale) + zero_point, quant_min, quant_max) - zero_point) * "
+              "scale; its derivative is 1 where nothing was clamped, else 0.")
+composite("fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, "
+          "int axis, int quant_min, int quant_max) -> Tensor", _per_channel, method=False,
+          doc="As fake_quantize_per_tensor_affine, with a scale and zero point for each index of "
+              "`axis`.")
+
+
+# ---- a linear layer ------------------------------------------------------------------------------
+
+def _choose_affine(least: Expr, most: Expr, low: int, high: int) -> tuple[Expr, Expr]:
+    """(scale in float64, zero point) that make integers in [low, high] of a range with 0 in it.
+
+    fbgemm's rule: the zero point is found from the end of the range where it errs less.
+    """
+    least, most = minimum(least, const(0, float32)), maximum(most, const(0, float32))
+    first, last = cast(least, float64), cast(most, float64)
+    scale = (last - first) / const(high - low, float64)
+    single = cast(scale, float32)
+    usable = (single > 0) & (const(1, float32) / single < float("inf"))
+    scale = where(usable, scale, const(0.1, float64))
+    small = cast(scale, float32) < SMALLEST_SCALE
+    wider = const(SMALLEST_SCALE, float32) / cast(scale, float32)
+    span = const(SMALLEST_SCALE, float32) * float(high - low)
+    stretched_low = where(least.eq(0), least, where(most.eq(0), -span, least * wider))
+    stretched_high = where(least.eq(0), span, where(most.eq(0), most, most * wider))
+    first = where(small, cast(stretched_low, float64), first)
+    last = where(small, cast(stretched_high, float64), last)
+    scale = where(small, cast(const(SMALLEST_SCALE, float32), float64), scale)
+    below, above = first / scale, last / scale
+    nearer = abs(low) - absolute(below) < abs(high) - absolute(above)
+    zero = where(nearer, low - below, high - above)
+    return scale, cast(_between(round_half_even(zero), low, high, missing_low=True), float32)
+
+
+def _unordered(value: int) -> None:
+    raise RuntimeError("In ChooseQuantizationParams, min should be less than or equal to max; the "
+                       "tensor holds NaN")
+
+
+def _range(p: Any, x: Any, low: int, high: int, final: Callable[..., Any], outs: list[Any]
+           ) -> None:
+    """outs = final(scale in float64, zero point) of the range of all elements of x."""
+    def chosen(least: Expr, most: Expr) -> Any:
+        p.check(least <= most, const(0, int64), _unordered)
+        return final(*_choose_affine(least, most, low, high))
+
+    p.reduce(("min", "max"), lambda v: (v, v), chosen, x, range(x.spec.ndim), outs)
+
+
+def _affine_range(p: Any, self: Any, low: int, high: int) -> None:
+    if self.spec.numel == 0:
+        raise RuntimeError("min(): Expected reduction dim to be specified for input.numel() == 0. "
+                           "An empty tensor has no range.")
+    outs = [p.result(spec(dtype, (), None, p.device)) for dtype in (float64, float32)]
+    _range(p, self, low, high, lambda scale, zero: (scale, zero), outs)
+
+
+rows("_affine_range(Tensor self, int low, int high) -> (Tensor, Tensor)", _affine_range,
+     method=False, samples=lambda make: [(make(3, 4), 0, 255), (make(5), -128, 127)],
+     doc="Scale (float64) and zero point (float32) of a tensor's range, 0 included.")
+
+
+def _check_linear(x: Any, features: int) -> None:
+    if x.spec.ndim < 2:
+        raise RuntimeError("The dimension of input tensor should be larger than or equal to 2")
+    if x.spec.dtype is not float32:
+        raise RuntimeError(f"expected scalar type Float but found {SCALAR_NAMES[x.spec.dtype]}")
+    if x.spec.shape[-1] != features:
+        raise RuntimeError("The number of rows in the packB should be equal to K: "
+                           f"{x.spec.shape[-1]}; the layer takes {features} features")
+
+
+def _quantized_linear(p: Any, self: Any, weight: Any, sums: Any, scales: Any, bias: Any,
+                      inputs: int, outputs: int, top: int) -> None:
+    """The range of the input, the input as bytes, the product: three stages of one launch."""
+    _check_linear(self, inputs)
+    *lead, _ = shape = tuple(self.spec.shape)
+    out = p.result(spec(float32, (*lead, outputs), None, p.device))
+    added = [bias] if p.is_ref(bias) else []
+    if 0 in out.spec.shape:
+        return
+    if not inputs:
+        p.flat(lambda *given: given[0] if given else const(0, float32), added, [out])
+        return
+    _, groups, _, depth = weight.spec.shape
+    padded = (*lead, groups * depth)  # weights are 0 beyond `inputs`, so it may hold anything there
+    lines, found = p.temporary(padded, uint8), p.temporary((3,), float32)
+    parts = [found.seen(((), (), k)) for k in range(3)]
+
+    def final(scale: Expr, zero: Expr) -> tuple[Expr, ...]:
+        single = cast(scale, float32)
+        return single, zero, const(1, float32) / single
+
+    _range(p, self, 0, top, final, parts)
+    p.flat(lambda x, zero, inverse: _in_steps(x, inverse, zero, 0, top, True),
+           [self, *parts[1:]], [lines.seen((shape, lines.spec.strides, 0))])
+    p.product_int8(lines, weight, sums, scales, added, found, out)
+
+
+rows("_quantized_linear(Tensor self, Tensor weight, Tensor sums, Tensor scales, Tensor? bias, "
+     "int inputs, int outputs, int top) -> Tensor", _quantized_linear, kind="contraction",
+     method=False, node_name="WarnNotImplemented",
+     doc="self @ weights.T + bias, self taken as integers of 0 to `top`, the weights packed.")
