@@ -9,9 +9,11 @@ import yesca
 from yesca.dispatch.call import OPERATORS
 
 
-#: Operators that PyTorch refuses to differentiate, and a part of nextafter whose slope is declared.
-REFUSED = ("floor_divide", "heaviside", "histogram", "histogramdd", "igamma", "igammac",
-           "stepped", "underived", "unique", "unique_consecutive")
+#: Operators that PyTorch refuses to differentiate, and those whose slope is declared: a part of
+#: nextafter, and what is quantised, straight through.
+REFUSED = ("_fake_quantize", "_fake_quantize_channels", "fake_quantize_per_channel_affine",
+           "fake_quantize_per_tensor_affine", "floor_divide", "heaviside", "histogram",
+           "histogramdd", "igamma", "igammac", "stepped", "underived", "unique", "unique_consecutive")
 
 
 #: Composites whose results are integers or truth values.

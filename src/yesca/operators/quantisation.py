@@ -208,7 +208,7 @@ def _range(p: Any, x: Any, low: int, high: int, final: Callable[..., Any], outs:
         p.check(least <= most, const(0, int64), _unordered)
         return final(*_choose_affine(least, most, low, high))
 
-    p.reduce(("min", "max"), lambda v: (v, v), chosen, x, range(x.spec.ndim), outs)
+    p.reduce(("min", "max"), lambda v: (cast(v, float32),) * 2, chosen, x, range(x.spec.ndim), outs)
 
 
 def _affine_range(p: Any, self: Any, low: int, high: int) -> None:
