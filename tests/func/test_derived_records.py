@@ -45,13 +45,16 @@ REFUSED = {
     "unique_consecutive": (_MISSING[0].format("unique_consecutive"), "vmap: "),
 }
 #: Smooth functions whose results PyTorch leaves off the tape.
-LEFT_OFF = tuple("special_" + name for name in """
+LEFT_OFF = ("_affine_range", *("special_" + name for name in """
     airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 modified_bessel_i0 modified_bessel_i1
     modified_bessel_k0 modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1
     spherical_bessel_j0 chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v
     chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l
     legendre_polynomial_p shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u
-    shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w""".split())
+    shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w""".split()))
+#: Quantised and brought back: the slope is declared, straight through.
+DECLARED = ("_fake_quantize", "_fake_quantize_channels", "fake_quantize_per_channel_affine",
+            "fake_quantize_per_tensor_affine")
 
 
 def _symmetric(x, *rest):
@@ -137,7 +140,7 @@ def close(found, wanted):
 
 def differentiable(one):
     return one.kind != "multi" and not one.name.endswith("_") \
-        and one.name not in (*REFUSED, *LEFT_OFF, *UNBATCHED) and bool(functions(one))
+        and one.name not in (*REFUSED, *LEFT_OFF, *DECLARED, *UNBATCHED) and bool(functions(one))
 
 
 @operator_cases.only(differentiable)

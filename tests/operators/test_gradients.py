@@ -13,7 +13,8 @@ from yesca.dispatch.call import OPERATORS
 #: nextafter, and what is quantised, straight through.
 REFUSED = ("_fake_quantize", "_fake_quantize_channels", "fake_quantize_per_channel_affine",
            "fake_quantize_per_tensor_affine", "floor_divide", "heaviside", "histogram",
-           "histogramdd", "igamma", "igammac", "stepped", "underived", "unique", "unique_consecutive")
+           "histogramdd", "igamma", "igammac", "stepped", "underived", "unique",
+           "unique_consecutive")
 
 
 #: Composites whose results are integers or truth values.

@@ -220,7 +220,7 @@ def _affine_range(p: Any, self: Any, low: int, high: int) -> None:
 
 
 rows("_affine_range(Tensor self, int low, int high) -> (Tensor, Tensor)", _affine_range,
-     method=False, samples=lambda make: [(make(3, 4), 0, 255), (make(5), -128, 127)],
+     method=False, samples=lambda make: [(make(3, 4), 0, 15), (make(5), -8, 7)],
      doc="Scale (float64) and zero point (float32) of a tensor's range, 0 included.")
 
 
