@@ -81,3 +81,34 @@ def test_programs_ask_what_a_model_is():
     model = nn.DataParallel(nn.Linear(2, 3))
     assert isinstance(model, (nn.parallel.DataParallel, nn.parallel.DistributedDataParallel))
     assert not isinstance(model, nn.parallel.DistributedDataParallel)
+
+
+def test_nothing_is_moved_between_accelerators():
+    comm, x, y = parallel.comm, torch.ones(4, 2), torch.ones(4, 2)
+    for lacking, call in {
+        "_broadcast'": lambda: comm.broadcast(x, [0]),
+        "_broadcast_out'": lambda: comm.broadcast(x, out=[y]),
+        "_broadcast_coalesced'": lambda: comm.broadcast_coalesced([x], [0]),
+        "_scatter'": lambda: comm.scatter(x, [0, 1]),
+        "_scatter_out'": lambda: comm.scatter(x, out=[y[:2], y[2:]]),
+        "_gather'": lambda: comm.gather([x, y], 0, "cpu"),
+        "_gather_out'": lambda: comm.gather([x, y], out=x),
+    }.items():
+        with pytest.raises(AttributeError, match=f"no attribute '{lacking}"):
+            call()
+    for call in (lambda: comm.broadcast(x, [torch.device("cpu")]),
+                 lambda: comm.broadcast_coalesced([x], ["cpu"]),
+                 lambda: comm.scatter(x, ["cpu"]), lambda: comm.reduce_add([x], "cpu")):
+        with pytest.raises(ValueError, match="Expected a non cpu device, but got: cpu"):
+            call()
+    for call in (lambda: comm.reduce_add([x, y]), lambda: comm.reduce_add_coalesced([[x], [y]], 0)):
+        with pytest.raises(AssertionError, match="but input 0 is on CPU"):
+            call()
+    for message, call in {
+        "Exactly one of 'devices' and 'out'": lambda: comm.broadcast(x),
+        "'devices' must not be": lambda: comm.scatter(x, [0], out=[y]),
+        "'chunk_sizes' must not be": lambda: comm.scatter(x, chunk_sizes=[4], out=[y]),
+        "'destination' must not be": lambda: comm.gather([x], destination=0, out=y),
+    }.items():
+        with pytest.raises(RuntimeError, match=message):
+            call()

@@ -235,7 +235,7 @@ NAMES: dict[str, str] = {
     "nn": "backends cpp intrinsic qat quantizable",
     "nn.attention": "experimental varlen",
     "nn.functional": "ScalingType SwizzleType assert_int_or_pair scaled_grouped_mm scaled_mm",
-    "nn.parallel": "DistributedDataParallelCPU comm",
+    "nn.parallel": "DistributedDataParallelCPU",
     "onnx": (
         "ExportableModule InputObserver JitScalarType TensorProtoDataType operators ops "
         "register_custom_op_symbolic symbolic_helper symbolic_opset10 symbolic_opset11 "

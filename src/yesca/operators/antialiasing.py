@@ -20,7 +20,7 @@ from ..core.dtypes import FLOATING, DType, float32, float64, int64, uint8
 from ..core.memory_formats import following
 from ..core.spec import spec
 from ..loops.ir import Expr, cast, const, coord, fold, load
-from ..loops.scalar import absolute, floor, idiv, irem, maximum, minimum, sin, trunc, where
+from ..loops.scalar import absolute, floor, maximum, minimum, sin, trunc, where
 from . import spans
 from .kinds import composite, rows
 from .resampling import Axis, Sizes, check_sizes, cubic, result_size, static_factors
@@ -102,17 +102,17 @@ class Spans:
     def weights(self) -> Any:
         """(result, reach); the sum of a row is 1."""
         p, count, reach = self.p, self.axis.result, self.reach
-        raw, total = p.temporary((count, reach), self.wide), p.temporary((count,), self.wide)
-        p.flat(self._raw, [], [raw])
-        p.rows(lambda w: fold("sum", w), [raw], [total.as_rows()], (count,), reach)
         made = p.temporary((count, reach), self.wide)
-        p.flat(lambda w, t: w / where(t.eq(0.0), 1.0, t),
-               [raw, total.seen(((count, 1), (1, 0), 0))], [made])
+
+        def body() -> Expr:
+            raw = self._raw(coord("point"), coord("inner"))
+            total = fold("sum", raw)
+            return raw / where(total.eq(0.0), 1.0, total)
+
+        p.rows(body, [], [made], (count,), reach)
         return made
 
-    def _raw(self) -> Expr:
-        reach = self.p.fixed(self.reach, int64)
-        index, tap = idiv(coord("point"), reach), irem(coord("point"), reach)
+    def _raw(self, index: Expr, tap: Expr) -> Expr:
         place = self._first(index) + tap
         narrow = self.p.fixed(1.0 / max(self.axis.scale(), 1.0), self.wide)
         distance = absolute((cast(place, self.wide) - self._centre(index) + 0.5) * narrow)
@@ -138,11 +138,11 @@ def _rows_of(table: Any, ndim: int, dim: int, inner: int, step: int) -> Any:
 def _smooth(p: Any, x: Any, dim: int, own: Spans, out: Any,
             finish: Callable[[Expr], Expr], weights: Any) -> None:
     """out = finish(weighted sums of the spans along one dimension)."""
-    step, ndim = x.spec.strides[dim], x.spec.ndim
-    tables = [spans.along(t, ndim, dim).as_rows() for t in (own.firsts, own.lows, own.ends)]
     if own.reach <= _SHORT:
         _smooth_shortly(p, x, dim, own, out, finish, weights)
         return
+    step, ndim = x.spec.strides[dim], x.spec.ndim
+    tables = [spans.along(t, ndim, dim).as_rows() for t in (own.firsts, own.lows, own.ends)]
 
     def body(_: Expr, weight: Expr, first: Expr, low: Expr, end: Expr) -> Expr:
         place = first + coord("inner")

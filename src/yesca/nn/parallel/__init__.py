@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...base import absent
+from . import comm as comm
 from .data_parallel import DataParallel, data_parallel
 from .distributed import DistributedDataParallel
 from .parallel_apply import parallel_apply
