@@ -106,6 +106,17 @@ def test_gradients_pass_through_what_moves_bytes():
             assert x.grad.tolist() == wanted
 
 
+def test_gradients_of_products():
+    w, v = torch.ones(3, 3, requires_grad=True), torch.full((3, 3), 2.0, requires_grad=True)
+    e4 = torch.float8_e4m3fn
+    for call, left, right in ((lambda: w.to(e4) * v.to(e4), 2, 1),
+                              (lambda: w.to(e4) @ v.to(e4), 6, 3),
+                              (lambda: torch.nn.functional.linear(w.to(e4), v.to(e4)), 6, 3)):
+        w.grad = v.grad = None
+        call().float().sum().backward()
+        assert w.grad.tolist() == [[left] * 3] * 3 and v.grad.tolist() == [[right] * 3] * 3
+
+
 def test_products_of_layers():
     layer = torch.nn.Linear(3, 2)
     with torch.no_grad():

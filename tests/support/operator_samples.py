@@ -249,14 +249,14 @@ always("pdist", [(4, 3)])
 sample("vander")(lambda make: [(make(4), 3)])
 sample("matrix_power")(lambda make: [(make(3, 3), 3), (make(2, 3, 3), 2)])
 
-#: Matrices that must be square, definite or of full rank, and complex numbers, which the arguments
-#: here are not: their families have tests of their own.
+#: Matrices that must be square, definite or of full rank, complex numbers, and floats of 8 bits,
+#: which the arguments here are not: their families have tests of their own.
 ELSEWHERE = frozenset("""
     cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet lu lu_parts lu_solve
     lu_unpack lu_permutation matrix_exp matrix_exp_parts orgqr ormqr slogdet triangular_parts
     triangular_solve complex polar real_part imag_part imag view_as_complex view_as_real
     view_as_complex_copy view_as_real_copy conj_view
-    angle ctc_loss multilabel_margin_loss istft
+    angle ctc_loss multilabel_margin_loss istft _scaled_mm
     """.split())
 INTERNAL = frozenset("""
     _bag_indices _bag_starts _bag_sums attention attention_slopes batch_norm_backward cat_list

@@ -186,3 +186,17 @@ def test_the_older_function():
     with pytest.warns(FutureWarning, match="deprecated"), \
             pytest.raises(AssertionError, match="different"):
         assert_allclose(tensor([1.0]), tensor([1.1]), msg="different")
+
+
+def test_floats_of_8_bits_are_equal_or_not():
+    x = torch.tensor([1.0, 2.0, float("nan")]).to(torch.float8_e4m3fn)
+    torch.testing.assert_close(x, x.clone(), equal_nan=True)
+    with pytest.raises(AssertionError) as raised:
+        torch.testing.assert_close(x, torch.ones(3).to(torch.float8_e4m3fn))
+    assert str(raised.value) == (
+        "Tensor-likes are not 'equal'!\n\nMismatched elements: 2 / 3 (66.7%)\n"
+        "The first mismatched element is at index (1,).")
+    with pytest.raises(AssertionError, match="bitwise comparison of low dimensional floats"):
+        torch.testing.assert_close(x, x, rtol=1, atol=1)
+    with pytest.raises(AssertionError, match="Expected 2.0 but got 1.0"):
+        torch.testing.assert_close(x[0], x[1])

@@ -97,3 +97,11 @@ def test_wrong_use(options, message):
 def test_equal_bounds():
     with pytest.warns(FutureWarning, match="Passing `low==high`"):
         assert made(2, low=1, high=1).tolist() == [1.0, 1.0]
+
+
+def test_floats_of_8_bits():
+    torch.manual_seed(0)
+    made = torch.testing.make_tensor(3, dtype=torch.float8_e5m2, device="cpu", low=-3, high=2)
+    assert made.dtype is torch.float8_e5m2 and made.tolist() == [-0.5, 0.875, -2.5]
+    with pytest.raises(TypeError, match=r"not supported by torch.testing.make_tensor\(\)"):
+        torch.testing.make_tensor(3, dtype=torch.float8_e8m0fnu, device="cpu")

@@ -51,8 +51,9 @@ def elementwise_dtypes(record: Record, p: Any, promoted: DType, values: tuple[An
     """(compute dtype, result dtype) by the record's rule."""
     rule = record.dtype
     if promoted in limited.WIDE or promoted in limited.SMALL:
-        limited.refuse(record.name, (promoted,))
-        limited.refuse_scalar(record.name, promoted, values)
+        limited.refuse((record.derived_from or record).name, (promoted,))
+        if record.derived_from is None:
+            limited.refuse_scalar(record.name, promoted, values)
     if "bifc"[promoted.category] not in record.takes and not record.derived_from:
         raise record.lacks(p.scalar_name(promoted))
     if callable(rule):

@@ -84,7 +84,8 @@ _EIGHT_BITS = _MOVES | frozenset((
     "fill_diagonal strided_scatter identity eq ne mul isnan all "
     "any index_at index_at_backward _bag_indices embedding_dense_backward "
 ).split())
-_SIGNED = frozenset("abs index_put_at mm matmul addmm linear".split())
+_SIGNED = frozenset(
+    "abs index_put_at mm matmul addmm linear matrix_product fold_product".split())
 _MORE = {float8_e8m0fnu: {"isfinite"}, float8_e5m2: _SIGNED | {"isinf", "isfinite"}}
 
 
@@ -110,9 +111,6 @@ def lacking(name: str, dtype: DType) -> NotImplementedError:
 
 def _knows(name: str, dtype: DType) -> bool:
     """Whether a record takes floats of 8 bits, as far as its name says."""
-    record = RECORDS.get(name)
-    if record is not None and record.derived_from is not None:
-        name = record.derived_from.name
     if dtype is float4_e2m1fn_x2:
         return name in _MOVES
     return name in _EIGHT_BITS or name in _MORE.get(dtype, _SIGNED)

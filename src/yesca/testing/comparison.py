@@ -15,7 +15,8 @@ from ..base.frames import warn
 from .. import functional as ops
 from .._tensor import Tensor
 from ..core.dtypes import (
-    DType, bfloat16, bool_, complex64, complex128, float16, float32, float64, int64, promote,
+    SMALL_FLOATS, DType, bfloat16, bool_, complex64, complex128, float16, float32, float64, int64,
+    promote,
 )
 
 #: Relative and absolute tolerance by dtype; all others are compared exactly.
@@ -255,11 +256,21 @@ def _compare_tensors(actual: Any, expected: Any, options: Options, place: Place)
     if a.dtype is not e.dtype:
         common = promote(a.dtype, e.dtype)
         a, e = a.to(common), e.to(common)
-    close = ops.isclose(a, e, rtol=rtol, atol=atol, equal_nan=options.equal_nan)
+    small = a.dtype in SMALL_FLOATS
+    if small and (rtol or atol):
+        raise AssertionError(
+            f"Rtol={rtol} and atol={atol} are not supported for bitwise comparison of low "
+            "dimensional floats. Please use rtol=0.0 and atol=0.0.")
+    close = (a == e) | (a.isnan() & e.isnan() & options.equal_nan) if small else \
+        ops.isclose(a, e, rtol=rtol, atol=atol, equal_nan=options.equal_nan)
     if bool(close.all()):
         return
     if a.dim() == 0:
         text = _scalars(a.item(), e.item(), rtol, atol)
+    elif small:
+        index = tuple(int(k) for k in (~close).nonzero()[0])
+        text = "\n".join([*_counted(close, "'equal'"),
+                          f"The first mismatched element is at index {index}."])
     else:
         text = _elements(a, e, close, rtol, atol)
     raise Mismatch(AssertionError, text, place)
@@ -277,6 +288,12 @@ def _compare_attributes(actual: Any, expected: Any, options: Options, place: Pla
                            f"{one} != {other}.", place)
 
 
+def _counted(close: Any, wanted: str) -> list[str]:
+    different, total = int((~close).sum()), close.numel()
+    return [f"Tensor-likes are not {wanted}!", "",
+            f"Mismatched elements: {different} / {total} ({different / total:.1%})"]
+
+
 def _elements(actual: Any, expected: Any, close: Any, rtol: float, atol: float) -> str:
     """How many elements differ, and where and how much they do most."""
     if not actual.dtype.is_floating_point and not actual.dtype.is_complex:
@@ -284,9 +301,7 @@ def _elements(actual: Any, expected: Any, close: Any, rtol: float, atol: float) 
     difference = (actual - expected).abs()
     relative = difference / expected.abs()
     exact = rtol == 0 == atol
-    lines = [f"Tensor-likes are not {'equal' if exact else 'close'}!", ""]
-    different, total = int((~close).sum()), close.numel()
-    lines.append(f"Mismatched elements: {different} / {total} ({different / total:.1%})")
+    lines = _counted(close, "equal" if exact else "close")
     for name, amounts, allowed in (("absolute", difference, atol), ("relative", relative, rtol)):
         amounts = amounts.masked_fill(close, 0)
         greatest = int(amounts.argmax())

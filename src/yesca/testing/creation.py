@@ -9,7 +9,9 @@ from typing import Any
 from ..base.frames import warn
 from .. import functional as ops
 from .._tensor import Tensor
-from ..core.dtypes import BOOL, DType, complex64, float32, float64
+from ..core.dtypes import (
+    BOOL, SMALL_FLOATS, DType, complex64, float4_e2m1fn_x2, float8_e8m0fnu, float32, float64,
+)
 from ..core.numeric_limits import finfo, iinfo
 
 
@@ -43,6 +45,9 @@ def make_tensor(*shape: Any, dtype: DType, device: Any, low: float | None = None
                          f"but got dtype={dtype}")
     spread = noncontiguous and math.prod(sizes) > 1
     drawn = (*sizes[:-1], 2 * sizes[-1]) if spread else sizes
+    if dtype is float4_e2m1fn_x2 or dtype is float8_e8m0fnu:
+        raise TypeError(f"The requested dtype '{dtype}' is not supported by "
+                        "torch.testing.make_tensor().")
     if dtype.is_floating_point or dtype.is_complex:
         made = _floating(drawn, dtype, device, low, high)
     else:
@@ -67,7 +72,8 @@ def _floating(shape: tuple[int, ...], dtype: DType, device: Any, low: Any, high:
         warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex "
              "types is deprecated since 2.1 and will be removed in 2.3. Use "
              "`torch.full(...)` instead.", FutureWarning)
-    made = ops.empty(shape, dtype=dtype, device=device)
+    small = dtype in SMALL_FLOATS  # nothing is drawn in these
+    made = ops.empty(shape, dtype=float32 if small else dtype, device=device)
     drawn = ops.view_as_real(made) if dtype.is_complex else made
     if low == high:
         drawn.fill_(low)
@@ -75,7 +81,7 @@ def _floating(shape: tuple[int, ...], dtype: DType, device: Any, low: Any, high:
         drawn.uniform_(low / 2, high / 2).mul_(2)
     else:
         drawn.uniform_(low, high)
-    return made
+    return made.to(dtype) if small else made
 
 
 def _whole(shape: tuple[int, ...], dtype: DType, device: Any, low: Any, high: Any) -> Any:
