@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from ..base.errors import argument_error
 from ..base.frames import warn
 from ..core.devices import Device
 from ..core.dtypes import DType, bfloat16, float16
@@ -29,11 +30,15 @@ class _Settings(threading.local):
 _settings = _Settings()
 
 
-def _known(device_type: str) -> str:
-    """The device's type; an error for a name of no device, or one without autocast."""
+def _known(function: str, device_type: Any,
+           problem: str = "unknown device type for autocast in "
+                          "get_autocast_dispatch_key_from_device_type") -> str:
+    """The device's type; an error for what is no name of a device, or of one without autocast."""
+    if not isinstance(device_type, str):
+        raise argument_error(function, "device_type", 1, "str", device_type)
     kind = Device(device_type).type
     if kind not in LOWER:
-        raise RuntimeError("unsupported scalarType: there is no autocast for the device "
+        raise RuntimeError(f"{problem}: there is no autocast for the device "
                            f"{kind!r}; it exists for {', '.join(LOWER)}")
     return kind
 
@@ -50,17 +55,18 @@ def is_autocast_available(device_type: str) -> bool:
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether autocast is on for a type of device, in this thread."""
-    return _settings.enabled.get(Device(device_type).type, False)
+    return _settings.enabled.get(_known("is_autocast_enabled", device_type), False)
 
 
 def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
     """Switch autocast of a type of device on or off; with one argument, that of CUDA."""
-    if enabled is None and isinstance(device_type, bool):
+    if enabled is None:
+        if not isinstance(device_type, bool):
+            raise argument_error("set_autocast_enabled", "enabled", 1, "bool", device_type)
         device_type, enabled = "cuda", device_type
     if not isinstance(enabled, bool):
-        raise TypeError("set_autocast_enabled(): argument 'enabled' (position 2) must be bool, "
-                        f"not {type(enabled).__name__}")
-    kind = _known(device_type)
+        raise argument_error("set_autocast_enabled", "enabled", 2, "bool", enabled)
+    kind = _known("set_autocast_enabled", device_type)
     _settings.enabled[kind] = enabled
     if kind == "cpu":
         _apply()
@@ -73,13 +79,15 @@ def get_autocast_dtype(device_type: str) -> DType:
     >>> torch.get_autocast_dtype("cpu")
     torch.bfloat16
     """
-    kind = _known(device_type)
+    kind = _known("get_autocast_dtype", device_type, "unsupported scalarType")
     return _settings.dtypes.get(kind, LOWER[kind])
 
 
 def set_autocast_dtype(device_type: str, dtype: DType) -> None:
     """Choose the lower precision of autocast on a type of device."""
-    kind = _known(device_type)
+    if not isinstance(dtype, DType):
+        raise argument_error("set_autocast_dtype", "dtype", 2, "torch.dtype", dtype)
+    kind = _known("set_autocast_dtype", device_type)
     _settings.dtypes[kind] = dtype
     if kind == "cpu":
         _apply()

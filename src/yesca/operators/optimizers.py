@@ -181,7 +181,8 @@ def _found_non_finite(_: int) -> None:
     raise NonFinite
 
 
-_several("_each_unscale(Tensor[] self, Scalar factor) -> Tensor", _unscale)
+_several("_each_unscale(Tensor[] self, Scalar factor) -> Tensor", _unscale,
+         kernel="_amp_foreach_non_finite_check_and_unscale_cpu")
 
 
 def _lerp(p: Any, targets: Any, ends: Any, weight: Any) -> None:

@@ -15,13 +15,15 @@ from typing import Any
 from ..base import absent
 from ..base.frames import warn
 from .._tensor import Tensor
+from ..amp.autocast_mode import (
+    autocast, get_autocast_dtype, is_autocast_cache_enabled, is_autocast_enabled,
+)
 from ..autograd import calls
 from ..autograd.engine import current_run
 from ..autograd.function import Function
 from ..autograd.graph import saved_tensors_hooks
 from ..autograd.modes import enable_grad, is_grad_enabled, no_grad
 from ..dispatch.call import OPERATORS
-from ..dispatch.state import STATE, set_autocast
 from ..runtime.generator import default_generator
 
 __all__ = [
@@ -103,20 +105,21 @@ class _Surroundings:
 
     def __init__(self, preserve: bool) -> None:
         self.state = default_generator.get_state() if preserve else None
-        self.autocast = STATE.autocast
+        self.autocast = {"enabled": is_autocast_enabled("cpu"),
+                         "dtype": get_autocast_dtype("cpu"),
+                         "cache_enabled": is_autocast_cache_enabled()}
 
     @contextlib.contextmanager
     def again(self) -> Iterator[None]:
         """As then inside; afterwards as if nothing had been drawn."""
-        state, autocast = None, STATE.autocast
+        state = None
         if self.state is not None:
             state = default_generator.get_state()
             default_generator.set_state(self.state)
-        set_autocast(self.autocast)
         try:
-            yield
+            with autocast("cpu", **self.autocast):
+                yield
         finally:
-            set_autocast(autocast)
             if state is not None:
                 default_generator.set_state(state)
 
