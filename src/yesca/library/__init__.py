@@ -22,6 +22,7 @@ _HOMES = {
     "_custom": "custom_op CustomOpDef",
     "_schemas": "infer_schema",
     "_checks": "opcheck",
+    "_triton": "triton_op wrap_triton",
 }
 
 __getattr__, __dir__, __all__ = lazily(__name__, _HOMES)
