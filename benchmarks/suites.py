@@ -267,6 +267,17 @@ COMPILED_MEMORY = Suite(
     extra_sides=("yesca, eager",),
 )
 
+KERNELS = Suite(
+    "kernels",
+    "softmax over rows as a kernel of the program's own, against the built-in one",
+    Task("kernels.py"),
+    tuple(
+        Case(f"softmax {size}", limit=1.2, base="yesca, built-in")
+        for size in ("4096x1024", "64x50257")
+    ),
+    extra_sides=("yesca, built-in",),
+)
+
 AUTOCAST_STEP = Suite(
     "autocast_step",
     "a training step of the GPT under bfloat16 autocast, against PyTorch's eager mode under it",
@@ -396,6 +407,7 @@ SUITES = {
         COMPILED_FIRST,
         COMPILED_CALL,
         COMPILED_MEMORY,
+        KERNELS,
         AUTOCAST_STEP,
         AUTOCAST_MEMORY,
         RECURRENT,

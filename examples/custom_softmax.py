@@ -2,7 +2,7 @@
 
     python -m yesca examples/custom_softmax.py            # the three agree; the kernel's gradient
     python -m yesca examples/custom_softmax.py --source   # and what the kernel becomes
-    python -m yesca examples/custom_softmax.py --time     # and what it takes, to the built-in's time
+    python -m yesca examples/custom_softmax.py --time     # and what it takes, by the built-in
 
 The model is small: two blocks of causal attention, 64 numbers a token, 600 words. The twin gets the
 weights of the NumPy model and must give its probabilities: to 1e-5 in float32, to 1e-2 in float16.

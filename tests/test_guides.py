@@ -7,7 +7,7 @@ import pages
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-GUIDES = ["finding_what_is_wrong.md", "large_data.md", "training_patterns.md"]
+GUIDES = ["finding_what_is_wrong.md", "kernels.md", "large_data.md", "training_patterns.md"]
 guides = pytest.mark.parametrize("page", [DOCS / name for name in GUIDES], ids=GUIDES)
 
 

@@ -140,6 +140,12 @@ def check_limits_of_compiled_suites(limits):
     assert others == {("MNIST", "jax"): 0.9, ("ResNet", "yesca, eager"): 0.95}
 
 
+def test_kernels_of_programs_are_held_to_the_built_in():
+    cases = SUITES["kernels"].cases
+    assert {(case.side, case.base, case.limit) for case in cases} == {
+        ("yesca", "yesca, built-in", 1.2)}
+
+
 def test_limits_of_the_suites_under_autocast():
     step, memory = SUITES["autocast_step"].cases, SUITES["autocast_memory"].cases
     assert [(case.side, case.limit) for case in step] == [("yesca", 0.8), ("yesca, eager", 1.0)]

@@ -8,6 +8,7 @@ it prints. The blocks of a page are independent of each other and say `import to
 
 import contextlib
 import io
+import linecache
 import os
 import re
 import sys
@@ -20,6 +21,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```\n\n```\n(.*?)^```$", re.MULTILINE | r
 def printed(code, name):
     """What a program prints, run by itself in an empty folder."""
     output, before = io.StringIO(), os.getcwd()
+    linecache.cache[name] = (len(code), None, code.splitlines(True), name)  # kernels are read
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(output):
         os.chdir(folder)
         try:

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ..core.dtypes import INTEGRAL, DType, bool_, int32, int64
 from .ir import FUNCTIONS, Expr, cast, const, make, operate, rewrite, walk
@@ -227,12 +227,19 @@ def substitute(expr: Expr, table: dict[Expr, Expr]) -> Expr:
     return rewrite((expr,), lambda node, args: table.get(node))[0]
 
 
-@cache
+_axes: WeakKeyDictionary[Expr, frozenset[int]] = WeakKeyDictionary()
+
+
 def axes_of(expr: Expr) -> frozenset[int]:
     """The dimensions that an expression varies along."""
-    if expr.op == "coord":
-        return frozenset((expr.attr,))
-    return frozenset().union(*(axes_of(a) for a in expr.args))
+    found = _axes.get(expr)
+    if found is None:
+        for node in walk(expr):
+            if node not in _axes:
+                own = (node.attr,) if node.op == "coord" else ()
+                _axes[node] = frozenset(own).union(*(_axes[a] for a in node.args))
+        found = _axes[expr]
+    return found
 
 
 def split(expr: Expr, axis: int) -> tuple[Expr, Expr] | None:
@@ -244,7 +251,7 @@ def split(expr: Expr, axis: int) -> tuple[Expr, Expr] | None:
         return expr, const(0, expr.dtype)
     if expr.op == "coord":
         return const(0, expr.dtype), const(1, expr.dtype)
-    if expr.op == "cast" and expr.args[0].dtype.category == INTEGRAL \
+    if expr.op == "cast" and expr.dtype.category == expr.args[0].dtype.category == INTEGRAL \
             and expr.dtype.itemsize >= expr.args[0].dtype.itemsize:
         inner = split(expr.args[0], axis)
         return None if inner is None else (cast(inner[0], expr.dtype), cast(inner[1], expr.dtype))

@@ -20,6 +20,8 @@ from .llvm_values import (
 
 ON_STACK = 1 << 20  # bytes of places up to which they are on the stack of the thread
 ALIGNED = 64
+_PLACED = ("load", "local")  # their operands say where, which is not computed lane by lane
+_PLAIN = ("const", "argument")
 
 
 class Level:
@@ -198,13 +200,28 @@ class BlockText(FunctionText):
         if node.op == "argument" and node.attr in self.slots:
             kind = scalar_type(node.dtype)
             return Value(self.text.let(f"load {kind}, ptr {self.slots[node.attr]}"), node.dtype)
+        known = self.known(level, node)
+        stack = [] if known is not None else [node]  # long chains are too deep for calls
+        while stack:
+            top = stack[-1]
+            inside = [a for a in top.args if top.op not in _PLACED and a.op not in _PLAIN
+                      and self.known(level, a) is None]
+            if inside:
+                stack += inside
+                continue
+            stack.pop()
+            if self.known(level, top) is None:
+                level.values[top] = self.computed(level, top)
+        return level.values[node] if known is None else known
+
+    def known(self, level: Level, node: Expr) -> Value | None:
+        """The value of an expression that was computed at a level or outside of it."""
         at: Level | None = level
         while at is not None:
             if node in at.values:
                 return at.values[node]
             at = at.parent
-        level.values[node] = made = self.computed(level, node)
-        return made
+        return None
 
     def computed(self, level: Level, node: Expr) -> Value:
         from .block_memory import load, load_local
