@@ -54,6 +54,12 @@ _ELSEWHERE = {
     "DisableTorchFunction": ("dispatch.protocol", "DisableSubclasses"),
     "_disabled_torch_function_impl": ("dispatch.protocol", "disabled"),
     "_disabled_torch_dispatch_impl": ("dispatch.handlers", "disabled"),
+    "DispatchKey": ("aten.keys", "DispatchKey"),
+    "DispatchKeySet": ("aten.keys", "DispatchKeySet"),
+    "_dispatch_keys": ("aten.keys", "keys_of"),
+    "_dispatch_has_kernel": ("aten.keys", "has_kernel"),
+    "_dispatch_has_kernel_for_dispatch_key": ("aten.keys", "has_kernel_for"),
+    "_dispatch_get_all_op_names": ("aten.keys", "all_names"),
 }
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -15,7 +16,7 @@ from .core.tensor_base import TensorBase
 from .dispatch.call import OPERATORS
 from .dispatch.levels import Level
 from .dispatch.protocol import no_wrap, offer, participants
-from .dispatch.state import STATE, pop_level, push_level
+from .dispatch.state import STATE, pop_level, push_level, set_aside, set_below
 from .operators.record import Record
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like",
     "is_tensor_method_or_property", "get_default_nowrap_functions", "wrap_torch_function",
     "resolve_name", "get_overridable_functions", "get_ignored_functions", "get_testing_overrides",
+    "enable_reentrant_dispatch",
 ]
 
 
@@ -119,6 +121,41 @@ class BaseTorchFunctionMode(TorchFunctionMode):
                            args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
                            ) -> Any:
         return func(*args, **(kwargs or {}))
+
+
+# ---- the modes that are on ---------------------------------------------------------------------
+
+def _get_current_function_mode_stack() -> list[TorchFunctionMode]:
+    """The active function modes, the innermost last."""
+    return [level.mode for level in STATE.levels if isinstance(level, _ModeLevel)]
+
+
+def _get_current_function_mode() -> TorchFunctionMode | None:
+    """The innermost active function mode, or None."""
+    stack = _get_current_function_mode_stack()
+    return stack[-1] if stack else None
+
+
+@contextmanager
+def _pop_mode_temporarily() -> Iterator[TorchFunctionMode]:
+    """Inside, the innermost function mode is off; gives it."""
+    mode = _get_current_function_mode()
+    if mode is None:
+        raise AssertionError("there is no active function mode to take away")
+    with set_aside([level for level in STATE.levels
+                    if not isinstance(level, _ModeLevel) or level.mode is not mode]):
+        yield mode
+
+
+@contextmanager
+def enable_reentrant_dispatch() -> Iterator[None]:
+    """In a `__torch_dispatch__`: what is called inside is on the tape again, as it is outside."""
+    before = STATE.below
+    set_below(False)
+    try:
+        yield
+    finally:
+        set_below(before)
 
 
 def is_tensor_like(value: Any) -> bool:

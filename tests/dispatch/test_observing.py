@@ -62,7 +62,7 @@ def test_nobody():
         return 1
 
     assert observing.observed("work", function) is function
-    assert call.run is call.unobserved and observing.current is None
+    assert call.run is call.base and observing.current is None
 
 
 def test_plans_are_found_again():

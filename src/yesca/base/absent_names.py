@@ -243,7 +243,7 @@ NAMES: dict[str, str] = {
         "symbolic_opset8 symbolic_opset9 testing unregister_custom_op_symbolic utils verification"
     ),
     "optim": "SparseAdam sparse_adam",
-    "overrides": "enable_reentrant_dispatch redispatch_function",
+    "overrides": "redispatch_function",
     "profiler": "ExecutionTraceObserver KinetoStepTracker RecordScope itt profiler python_tracer",
     "random": "thread_safe_generator",
     "testing": "FileCheck",
