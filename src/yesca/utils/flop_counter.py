@@ -209,10 +209,10 @@ class FlopCounterMode:
     >>> import yesca as torch
     >>> with FlopCounterMode() as counter:
     ...     _ = torch.nn.Linear(10, 20)(torch.ones(5, 10))
-    Module           FLOP    % Total
-    ------------  -------  ---------
-    Linear           2000    100.00%
-    - aten.addmm     2000    100.00%
+    Module          FLOP    % Total
+    ------------  ------  ---------
+    Linear          2000    100.00%
+    - aten.addmm    2000    100.00%
     """
 
     def __init__(self, mods: Any = None, depth: int = 2, display: bool = True,
