@@ -60,6 +60,10 @@ def test_attention_over_nothing(shape):
     ("nn.Conv2d(2, 2, 1)(x.long())", r"Input type (long int) and bias type (float) should be the "),
     ("nn.Conv2d(2, 2, 1, bias=False)(x.double())", "expected scalar type Double but found Float"),
     ("nn.ConvTranspose2d(2, 2, 1)(x.double())", "expected scalar type Double but found Float"),
+    ("nn.Conv2d(2, 2, 1, bias=False)(x.half())", "Input type (torch.HalfTensor) and weight type "
+     "(torch.FloatTensor) should be the same or input should be a MKLDNN tensor"),
+    ("nn.ConvTranspose2d(2, 2, 1)(x.bfloat16())", "Input type (CPUBFloat16Type) and weight type "
+     "(torch.FloatTensor) should be the same or input should be a MKLDNN tensor"),
     ("F.glu(torch.ones(3, 3))", "Halving dimension must be even, but dimension 1 is size 3"),
     ("nn.AdaptiveMaxPool2d(2)(torch.ones(2))", "Expected 3D or 4D tensor, but got: [2]"),
 ])

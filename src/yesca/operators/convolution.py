@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..core.dtypes import SCALAR_NAMES, bfloat16, bool_, float32
+from ..core.dtypes import SCALAR_NAMES, bfloat16, bool_, float16, float32
 from ..core.layouts import channels_last_3d, contiguous_format
 from ..core.memory_formats import strides_in, suggested
 from ..core.spec import spec
@@ -67,8 +67,18 @@ def _check_operands(input: Any, weight: Any, bias: Any, groups: int, transposed:
 
 def _check_weight(input: Any, weight: Any) -> None:
     if weight.spec.dtype is not input.spec.dtype:
+        if input.spec.dtype in (float16, bfloat16):
+            raise RuntimeError(
+                f"Input type ({_type_name(input)}) and weight type ({_type_name(weight)}) should "
+                "be the same or input should be a MKLDNN tensor and weight is a dense tensor")
         raise RuntimeError(f"expected scalar type {SCALAR_NAMES[input.spec.dtype]} but found "
                            f"{SCALAR_NAMES[weight.spec.dtype]}")
+
+
+def _type_name(ref: Any) -> str:
+    """What PyTorch's messages about halves call the type of a tensor."""
+    dtype = ref.spec.dtype
+    return "CPUBFloat16Type" if dtype is bfloat16 else f"torch.{SCALAR_NAMES[dtype]}Tensor"
 
 
 def _geometry(shape: tuple[int, ...], weight: tuple[int, ...], stride: Any, padding: Any,
