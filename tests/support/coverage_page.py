@@ -149,8 +149,8 @@ Every operator with a check that fails, and why:
 
 Asking for one of these raises an error that says so, and what there is instead. All public names
 that lack are in `src/yesca/base/absent_names.py`; of those that begin with an underscore only some
-that programs ask for nevertheless. The dtypes `complex32`, `float8_*`, `int4` and their like
-can be named and compared only; computing with them is refused.
+that programs ask for nevertheless. The dtypes `complex32`, `int4` and their like can be named
+and compared only; `float8_*` are kept, moved, converted and multiplied, as in PyTorch.
 
 {table(["what", "instead"], outside)}
 

@@ -83,18 +83,17 @@ def code_of(number: float, dtype: DType) -> int:
     sign = 0 if math.copysign(1.0, number) > 0 else 0x80
     if number != number:
         return form.nan | sign
-    size = abs(number)
-    known = values(dtype)
-    above = bisect_left(known, size, 0, form.largest + 1)
-    if above and above <= form.largest:
-        below, middle = above - 1, (known[above - 1] + known[above]) / 2
-        above = below if size < middle or size == middle and below % 2 == 0 else above
-    elif above > form.largest:
-        spacing = known[form.largest] - known[form.largest - 1]
-        middle = known[form.largest] + spacing / 2
-        above = form.largest if size < middle or size == middle and form.largest % 2 == 0 \
-            else form.over
-    return 0 if form.unsigned_zero and not above else above | sign
+    size, known = abs(number), values(dtype)
+    code = bisect_left(known, size, 0, form.largest + 1)
+    if code:
+        beyond, below = code > form.largest, code - 1
+        above = 2 * known[below] - known[below - 1] if beyond else known[code]
+        middle = (known[below] + above) / 2
+        if size < middle or size == middle and below % 2 == 0:
+            code = below
+        elif beyond:
+            code = form.over
+    return 0 if form.unsigned_zero and not code else code | sign
 
 
 def _exponent(size: float) -> int:

@@ -10,7 +10,7 @@ from ..base.frames import warn, warn_once
 from ..core import registry
 from ..core.devices import CPU, Device, resolve
 from ..core.dtypes import (
-    ALL, BOOL, DType, as_dtype, default_for, get_default_dtype, number_category,
+    ALL, BOOL, SMALL_FLOATS, DType, as_dtype, default_for, get_default_dtype, number_category,
     promote,
 )  # fmt: skip
 from ..core.spec import spec
@@ -187,7 +187,8 @@ def _infer(flat: list[Any]) -> DType:
 
 
 _KINDS: dict[Any, DType] = {}  # by NumPy's dtype: only those of the native byte order
-_NUMPY = {d.name: d for d in ALL}  # a NumPy dtype called bfloat16 is that of ml_dtypes
+#: A NumPy dtype called bfloat16 is that of ml_dtypes, whose others are no tensors, as in PyTorch.
+_NUMPY = {d.name: d for d in ALL if d not in SMALL_FLOATS}
 
 
 def from_numpy(ndarray: Any) -> Any:
