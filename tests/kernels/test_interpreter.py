@@ -1,6 +1,7 @@
 """The interpreter finds what machine code cannot see."""
 
 import pytest
+from kernel_checks import run
 
 import yesca as torch
 from yesca import kernels
@@ -143,3 +144,25 @@ def test_several_elements_have_no_truth():
 
     with pytest.raises(ValueError, match=r"several elements.*use tl\.where"):
         decides.interpret[(1,)](torch.zeros(4))
+
+
+@torch.kernel
+def quotient(x_ptr, y_ptr, out_ptr, n: tl.constexpr):
+    k = tl.arange(0, n)
+    tl.store(out_ptr + k, tl.load(x_ptr + k) // tl.load(y_ptr + k))
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int32, torch.int64], ids=str)
+def test_quotients_of_the_least_integer(dtype):
+    least = torch.iinfo(dtype).min
+    x = torch.full((4,), least, dtype=dtype)
+    *_, out = run(quotient, (1,), x, torch.tensor([1, -1, 2, -3], dtype=dtype),
+                  torch.zeros(4, dtype=dtype), 4)
+    assert out.tolist() == [least, least, least // 2, -(least // 3) - 1]
+
+
+def test_grids_without_programs():
+    out = torch.zeros(4)
+    for grid in ((0,), (1 << 40, 0), (0, 1 << 70)):
+        quotient.interpret[grid](out, out, out, 4)
+    assert out.tolist() == [0.0] * 4

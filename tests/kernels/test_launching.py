@@ -170,8 +170,88 @@ def test_a_kernel_is_no_function():
         tl.arange(0, 4)
     with pytest.raises(ValueError, match="defined in a Python file"):
         torch.kernel(eval("lambda x: x", {}))  # noqa: S307
-    with pytest.raises(TypeError, match="wants a function"):
-        torch.kernel(3)
+    for thing in (3, int, torch.nn.Linear(2, 2)):
+        with pytest.raises(TypeError, match="wants a function"):
+            torch.kernel(thing)
+    with pytest.raises(ValueError, match="generator"):
+        torch.kernel(generator)
+
+
+def generator(out_ptr):
+    yield 1
+
+
+FACTOR = 3
+
+
+class Settings:
+    offset = 1.0
+
+
+@kernels.jit
+def lifted(x):
+    return x + Settings.offset
+
+
+@torch.kernel
+def reads_around(out_ptr):
+    tl.store(out_ptr, lifted(FACTOR))
+
+
+def reader(number):
+    @torch.kernel
+    def reads_closure(out_ptr):
+        tl.store(out_ptr, number)
+
+    def change(value):
+        nonlocal number
+        number = value
+
+    return reads_closure, change
+
+
+def test_numbers_from_around_a_kernel_are_those_of_the_launch(monkeypatch):
+    out = torch.zeros(1)
+    made = reads_around[(1,)](out)
+    assert out.item() == 4 and reads_around[(1,)](out) is made
+    monkeypatch.setitem(globals(), "FACTOR", 5)
+    reads_around[(1,)](out)
+    assert out.item() == 6
+    monkeypatch.setattr(Settings, "offset", 2.5)
+    reads_around[(1,)](out)
+    assert out.item() == 7.5
+    monkeypatch.setitem(globals(), "lifted", kernels.jit(lifted.fn, interpret=False))
+    assert reads_around[(1,)](out) is not made and out.item() == 7.5
+    kernel, change = reader(1)
+    kernel[(1,)](out)
+    change(2)
+    kernel[(1,)](out)
+    assert out.item() == 2
+
+
+@torch.kernel
+def constant(out_ptr, c: tl.constexpr):
+    tl.store(out_ptr, c if not isinstance(c, tuple) else c[0] / 2)
+
+
+def test_constants_that_are_equal_and_differ():
+    out = torch.zeros(1)
+    for value in (0.0, -0.0, 0.0):
+        constant[(1,)](out, value)
+        assert str(out.item()) == str(value)
+    for _ in range(3):
+        constant[(1,)](out, float("nan"))
+    assert len(constant.made) == 3
+    for value in ((1,), (1.0,), [1]):
+        constant[(1,)](out, value if isinstance(value, tuple) else tuple(value))
+    assert len(constant.made) == 5
+
+
+def test_the_negative_bit_is_refused():
+    z = torch.ones(4, dtype=torch.complex64).conj().imag
+    for kernel in (fill, fill.interpret):
+        with pytest.raises(ValueError, match="negative bit.*resolve_neg"):
+            kernel[(1,)](z, 1.0, 4)
 
 
 def test_pickled_and_copied():

@@ -46,6 +46,32 @@ def early(out_ptr, n):
     tl.store(out_ptr + pid, value)
 
 
+@torch.kernel
+def broken(out_ptr, n, KIND: tl.constexpr):
+    x = tl.zeros((16, 16), tl.float32)
+    if KIND == "power":
+        x = x ** 2
+    if KIND == "matrix":
+        x = x @ x
+    if KIND == "comprehension":
+        x = [y + 1 for y in (x,)]
+    for _ in range(n):
+        if KIND == "break":
+            break
+        if KIND == "continue":
+            continue
+    tl.store(out_ptr, tl.sum(x))
+
+
+@pytest.mark.parametrize(("kind", "repair"), [
+    ("power", r"x \*\* 2\n.*tl.exp2"), ("matrix", "x @ x\n.*tl.dot"), ("break", "break\n.*`while`"),
+    ("continue", "continue\n.*`if`"), ("comprehension", "for y in .*\n.*interpret")],
+    ids=["power", "matrix", "break", "continue", "comprehension"])
+def test_what_is_not_supported_names_its_line_and_repair(kind, repair):
+    with pytest.raises(kernels.CompilationError, match=f"(?s)test_tracing.py:.*{repair}"):
+        broken[(1,)](torch.zeros(1), 3, kind)
+
+
 @kernels.jit
 def clipped(x, most):
     if x > most:

@@ -151,6 +151,14 @@ class Block:
     def __rrshift__(self, other: Any) -> Block:
         return whole("shr", ">>", other, self)
 
+    def __pow__(self, other: Any) -> Block:
+        raise TypeError("a block has no `**`: write x * x, or tl.exp2(y * tl.log2(x))")
+
+    __rpow__ = __pow__
+
+    def __matmul__(self, other: Any) -> Block:
+        raise TypeError("a block has no `@`: tl.dot(a, b) multiplies matrices")
+
     def __lt__(self, other: Any) -> Block:
         return binary("lt", self, other)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ from ..loops.block_printer import describe
 from . import types
 from .blocks import Block, size_of
 from .recording import Recorder
-from .sources import Function
+from .sources import Function, constant_key
 from .tracing import trace
 
 CHUNK = 16384  # points of blocks that a thread takes at least at once
@@ -30,6 +31,7 @@ class Compiled:
     written    names of tensors that it writes to
     ordered    its programs run one after the other
     grain      how many programs a thread takes at least at once
+    outer      (what looks a name up, what it gave) of numbers from around the kernel
     """
 
     name: str
@@ -41,6 +43,11 @@ class Compiled:
     written: tuple[str, ...]
     ordered: bool
     grain: int
+    outer: tuple[tuple[Callable[[], Any], Any], ...] = field(default=(), repr=False)
+
+    def holds(self) -> bool:
+        """Whether all that was read from around the kernel is as it was."""
+        return all(constant_key(read()) == key for read, key in self.outer)
 
     @cached_property
     def asm(self) -> dict[str, str]:
@@ -118,7 +125,7 @@ def _made(function: Function, recorder: Recorder, words: list[tuple[str, bool, s
         function.name, program, text, address, tuple((n, p) for n, p, _ in words),
         "=qqq" + "".join(letter for _, _, letter in words),
         tuple(n for k, (n, _, _) in enumerate(words) if programs.GRID_SLOTS + k in written),
-        program.ordered, max(1, CHUNK // max(weight, 1)))
+        program.ordered, max(1, CHUNK // max(weight, 1)), tuple(recorder.outer.values()))
 
 
 def walked(statements: tuple[Any, ...]) -> Any:

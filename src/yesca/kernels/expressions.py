@@ -6,18 +6,21 @@ import ast
 import builtins
 import operator
 from collections.abc import Callable
+from functools import partial
+from types import FunctionType
 from typing import Any
 
 from . import blocks, types
 from .blocks import Block
 from .errors import NeedsInterpreter
-from .recording import Counted
-from .sources import Function
+from .recording import Counted, Recorder
+from .sources import Function, constant_key, function_of
 
 OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
     ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
-    ast.Pow: operator.pow, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
+    ast.Pow: operator.pow, ast.MatMult: operator.matmul,
+    ast.LShift: operator.lshift, ast.RShift: operator.rshift,
     ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
     ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
@@ -26,6 +29,8 @@ OPERATORS: dict[type, Callable[..., Any]] = {
     ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
 }
 _MISSING = object()
+PYTHON_ONLY = "kernel.interpret[grid](...) runs all of Python"
+_NUMBERS = (bool, int, float, str, tuple, list)
 
 
 class Expressions:
@@ -33,6 +38,7 @@ class Expressions:
 
     function: Function
     names: dict[str, Any]
+    recorder: Recorder
     line: Any
 
     def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -45,7 +51,8 @@ class Expressions:
     def value(self, node: ast.expr) -> Any:
         method = getattr(self, f"of_{type(node).__name__}", None)
         if method is None:
-            raise SyntaxError(f"unsupported expression in a kernel: {source_of(node)}")
+            raise SyntaxError(f"unsupported expression in a kernel: {source_of(node)}; "
+                              f"{PYTHON_ONLY}")
         return method(node)
 
     def of_Constant(self, node: ast.Constant) -> Any:  # noqa: N802
@@ -58,10 +65,20 @@ class Expressions:
         if found is _MISSING:
             raise NameError(f"{node.id} is not defined here; a name that an `if` or a loop "
                             "assigns must have a value before it to live on")
+        if isinstance(found, (*_NUMBERS, FunctionType)) or function_of(found) is not None:
+            self._watch(self.function, node.id, partial(self.function.outer, node.id, None), found)
         return found
 
     def of_Attribute(self, node: ast.Attribute) -> Any:  # noqa: N802
-        return getattr(self.value(node.value), node.attr)
+        owner = self.value(node.value)
+        found = getattr(owner, node.attr)
+        if isinstance(found, _NUMBERS) and not isinstance(owner, Block):
+            self._watch(owner, node.attr, partial(getattr, owner, node.attr, None), found)
+        return found
+
+    def _watch(self, owner: Any, name: str, read: Callable[[], Any], value: Any) -> None:
+        """Numbers from around the kernel may be others at a later launch, and so may helpers."""
+        self.recorder.outer[id(owner), name] = read, constant_key(value)
 
     def of_Tuple(self, node: ast.Tuple) -> Any:  # noqa: N802
         return tuple(self._items(node.elts))

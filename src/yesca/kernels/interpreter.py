@@ -8,7 +8,6 @@ them itself by atomic operations.
 
 from __future__ import annotations
 
-import itertools
 import linecache
 import sys
 from collections.abc import Iterator
@@ -85,8 +84,9 @@ class Interpreter:
 
     def positions(self) -> Iterator[tuple[int, int, int]]:
         """The programs of the grid in order."""
-        for z, y, x in itertools.product(*map(range, self.grid[::-1])):
-            self.at = (x, y, z)
+        wide, high, deep = self.grid
+        for number in range(wide * high * deep):
+            self.at = (number % wide, number // wide % high, number // wide // high)
             yield self.at
 
     # ---- values ------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import struct
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from ..base import settings
@@ -21,7 +22,7 @@ from . import blocks, types
 from .blocks import Block
 from .compiling import Compiled, compiled
 from .errors import NeedsInterpreter
-from .sources import Function
+from .sources import Function, constant_key
 
 #: Hints for other machines, which a launch accepts and ignores.
 HINTS = frozenset("num_warps num_stages num_ctas num_buffers_warp_spec num_consumer_groups "
@@ -149,24 +150,19 @@ class JITFunction:
         key: list[Any] = []
         tensors = []
         for name, value in values.items():
-            if name in self.constants:
-                key += (value.__class__, value)
-                continue
-            kind = argument_kind(name, value)
+            kind = None if name in self.constants else argument_kind(name, value)
             if kind == "pointer":
                 key.append(value._spec.dtype)
                 tensors.append(value)
-            elif kind is None:
-                key += (value.__class__, value)
             else:
-                key.append(kind)
+                key.append(constant_key(value) if kind is None else kind)
         memories = aliases(tensors)
         full = (*key, memories)
         try:
             made = self.made.get(full)
         except TypeError:
             made, full = None, (repr(full),)
-        if made is None:
+        if made is None or made.outer and not made.holds():
             made = self.made[full] = compiled(self.function, self.constants, values, memories)
         self.latest = made
         return made
@@ -208,11 +204,17 @@ def argument_kind(name: str, value: Any) -> Any:
     if value.__class__ is int:
         return None if value == 1 else types.of_number(value)
     if isinstance(value, TensorBase):
-        if value._spec.device.type != "cpu" or value.__class__.__name__ == "BatchedTensor":
+        batched = value.__class__.__name__ == "BatchedTensor"
+        if value._spec.device.type != "cpu" or batched:
+            found = "batched" if batched else value.device
             raise ValueError(
-                f"Pointer argument ({name}) cannot be accessed from Triton ({value.device} "
+                f"Pointer argument ({name}) cannot be accessed from Triton ({found} "
                 "tensor?); kernels run on tensors of the CPU. An operator around the kernel "
                 "(torch.library.custom_op) can have rules for others: register_fake, register_vmap")
+        if value._spec.neg:
+            raise ValueError(
+                f"Pointer argument ({name}) is a tensor with the negative bit: its memory holds "
+                "the numbers with the other sign; pass resolve_neg() of it")
         return "pointer"
     if isinstance(value, bool):
         return types.int1
@@ -280,7 +282,7 @@ def jit(fn: Callable[..., Any] | None = None, *, interpret: bool = False, versio
     def made(function: Callable[..., Any]) -> JITFunction:
         if isinstance(function, JITFunction):
             return function
-        if not callable(function):
+        if not isinstance(function, (FunctionType, BuiltinFunctionType)):
             raise TypeError(f"[kernel] wants a function, got {type(function).__name__}")
         return JITFunction(function, interpret)
 

@@ -28,6 +28,7 @@ class Recorder:
     slots      dtypes of all numbers, the launch's first
     aliases    slot of a pointer -> number of the memory it points into
     epochs     of each memory: how many stores there have been
+    outer      see `Compiled`; by what was asked and the name
     """
 
     def __init__(self, aliases: dict[int, int], slots: Iterable[DType]) -> None:
@@ -38,6 +39,7 @@ class Recorder:
         self.places: list[Place] = []
         self.statements: list[Any] = []
         self.ordered = False
+        self.outer: dict[Any, tuple[Callable[[], Any], Any]] = {}
         self.live: Callable[[], list[tuple[Any, Any]]] = list
         self.call: Callable[..., Any] = lambda function, *args: function(*args)
 

@@ -27,6 +27,9 @@ class Function:
         found = ast.parse(self.text).body[0]
         if not isinstance(found, ast.FunctionDef):
             raise ValueError(f"[kernel] {self.name} is no function written with `def`")
+        if inspect.isgeneratorfunction(python):
+            raise ValueError(f"[kernel] {self.name} is a generator, whose body no launch would "
+                             "run; a kernel has no `yield`")
         self.tree = found
 
     def line(self, node: Any) -> tuple[str, str]:
@@ -53,6 +56,16 @@ class Function:
             raise TypeError(f"{self.name}(): {error}") from None
         bound.apply_defaults()
         return dict(bound.arguments)
+
+
+def constant_key(value: Any) -> Any:
+    """What tells constants apart: 1, 1.0 and True are three, so are 0.0 and -0.0; a NaN is one."""
+    kind = value.__class__
+    if kind is float:
+        return kind, value.hex()
+    if isinstance(value, (tuple, list)):
+        return kind, tuple(map(constant_key, value))
+    return kind, value
 
 
 def function_of(value: Any) -> Function | None:

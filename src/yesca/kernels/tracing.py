@@ -19,12 +19,17 @@ from . import blocks, types
 from .blocks import Block
 from .carries import Carry, kind_of
 from .errors import CompilationError, NeedsInterpreter
-from .expressions import OPERATORS, Expressions, source_of, truth_of
+from .expressions import OPERATORS, PYTHON_ONLY, Expressions, source_of, truth_of
 from .recording import Counted, Recorder, dear
 from .sources import Function, function_of
 
 RETURN = "return"  # no name of a program's
 _MISSING = object()
+_REPAIRS: dict[type, str] = {
+    ast.Break: "let a `while` ask for the end of the loop",
+    ast.Continue: "put what follows it under an `if`",
+    ast.FunctionDef: "a helper is a function of its own, outside of the kernel, with @triton.jit",
+}
 
 
 class Finished(Exception):
@@ -93,7 +98,8 @@ class Walker(Expressions):
                     continue
                 method = getattr(self, f"do_{type(item).__name__}", None)
                 if method is None:
-                    raise SyntaxError(f"unsupported statement in a kernel: {source_of(item)}")
+                    raise SyntaxError(f"unsupported statement in a kernel: {source_of(item)}; "
+                                      f"{_REPAIRS.get(type(item), PYTHON_ONLY)}")
                 method(item)
             finally:
                 self.ahead.pop()

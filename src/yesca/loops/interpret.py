@@ -149,8 +149,8 @@ def _trunc_div(a: Any, b: Any) -> Any:
     import numpy as np
 
     safe = np.where(b == 0, 1, b)
-    quotient = np.abs(a) // np.abs(safe)
-    return np.where((a < 0) != (safe < 0), -quotient, quotient).astype(np.asarray(a).dtype)
+    # Not by absolute values: the least integer has none.
+    return ((a - np.fmod(a, safe)) // safe).astype(np.asarray(a).dtype)
 
 
 def _elementary() -> dict[str, Callable[..., Any]]:
