@@ -160,3 +160,107 @@ def test_errors_leave_no_mode_behind():
         x + x
     assert not dispatch.is_in_torch_dispatch_mode()
     assert (x + x).tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("write", [
+    lambda y: y.__setitem__(0, 1.0), lambda y: y[:, 1].mul_(2), lambda y: y.t()[0].zero_(),
+    lambda y: y.__setitem__(0, torch.ones(3)), lambda y: y.__setitem__(y > 2, 5.0),
+    lambda y: y.erfinv_(), lambda y: y.masked_fill_(y > 0, 2.0),
+])
+def test_writes_have_the_plain_gradients(write):
+    def gradient():
+        x = torch.full((3, 3), 0.5, requires_grad=True)
+        y = x * 1
+        write(y)
+        return torch.autograd.grad((y * y).sum(), x)[0]
+
+    plain = gradient()
+    with Log():
+        seen = gradient()
+    torch.testing.assert_close(seen, plain)
+
+
+@pytest.mark.parametrize("function", [
+    torch.nn.functional.gelu, torch.tanh, torch.sigmoid, torch.nn.functional.silu, torch.exp,
+    lambda x: x.softmax(0)[0], lambda x: x.log_softmax(0)[0], lambda x: 1 / x,
+    lambda x: x.view(1, 2) @ x.view(2, 1), torch.special.erfinv,
+    lambda x: torch.nn.functional.layer_norm(x, (2,))[0] ** 2 * x,
+    lambda x: torch.nn.functional.conv1d(x.view(1, 1, 2), x.view(1, 1, 2)) ** 2,
+])
+def test_second_derivatives_are_the_plain_ones(function):
+    def second():
+        x = torch.tensor([0.5, 0.7], requires_grad=True)
+        first, = torch.autograd.grad(function(x).sum(), x, create_graph=True)
+        return torch.autograd.grad((first * torch.tensor([1.0, 3.0])).sum(), x)[0]
+
+    plain = second()
+    with Log():
+        seen = second()
+    torch.testing.assert_close(seen, plain, rtol=1e-4, atol=1e-5)
+
+
+def test_checkpoints_unpack_once():
+    from yesca.utils.checkpoint import checkpoint
+
+    x = torch.tensor([0.5], requires_grad=True)
+    with Log():
+        checkpoint(lambda y: y.exp().sin(), x, use_reentrant=False).sum().backward()
+    assert x.grad.item() == pytest.approx(torch.tensor(0.5).exp().cos().mul(
+        torch.tensor(0.5).exp()).item())
+
+
+def test_transforms_and_factories():
+    log = Log()
+    with log:
+        made = torch.vmap(torch.func.grad(lambda x: (x ** 2).sum()))(torch.ones(2, 3))
+        line = torch.linspace(0, 1, 3)
+    assert made.tolist() == [[2.0] * 3] * 2
+    assert line.tolist() == [0.0, 0.5, 1.0]
+    assert log.seen[-1] == "aten.linspace.default"
+
+
+def test_what_the_tape_kept_is_freed_with_the_pass():
+    import gc
+    import weakref
+
+    gc.collect()
+    gc.disable()
+    try:
+        with Log():
+            x = torch.ones(10, requires_grad=True)
+            y = x.exp()
+            loss = (y * y).sum()
+            loss.backward()
+        kept = weakref.ref(y._storage)
+        del y, loss
+        assert kept() is None
+    finally:
+        gc.enable()
+
+
+def test_other_threads_have_modes_of_their_own():
+    import threading
+
+    log = Log()
+    with log:
+        thread = threading.Thread(target=lambda: torch.ones(2) + 1)
+        thread.start()
+        thread.join()
+    assert not log.seen
+
+
+def test_reentrant_dispatch_records():
+    from yesca.overrides import enable_reentrant_dispatch
+
+    found = []
+
+    class Reenter(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            with enable_reentrant_dispatch():
+                made = func(*args, **(kwargs or {}))
+            found.append(made.requires_grad)
+            return made.detach()
+
+    with Reenter():
+        torch.ones(2, requires_grad=True) * 2
+    assert found == [False, True]

@@ -13,14 +13,10 @@ from typing import Any
 
 from .._ops import ops
 from .formulas_of_layers import LAYERS
-from .formulas_of_products import PRODUCTS
+from .formulas_of_products import PRODUCTS, times
 from .formulas_of_shapes import SHAPES, stretched
 
 a = ops.aten
-
-
-def _times(grad: Any, number: Any) -> Any:
-    return grad if number == 1 else a.mul.Scalar(grad, number)
 
 
 def _zero(like: Any) -> Any:
@@ -93,12 +89,12 @@ def _log(base: float) -> Any:
 
 
 ELEMENTWISE: dict[str, Any] = {
-    "add.Tensor": {"other": lambda grad, alpha: _times(grad, alpha), "self": _kept},
+    "add.Tensor": {"other": lambda grad, alpha: times(grad, alpha), "self": _kept},
     "add.Scalar": {"self": _kept},
-    "sub.Tensor": {"other": lambda grad, alpha: _times(a.neg.default(grad), alpha), "self": _kept},
+    "sub.Tensor": {"other": lambda grad, alpha: times(a.neg.default(grad), alpha), "self": _kept},
     "sub.Scalar": {"self": _kept},
-    "rsub.Scalar": {"self": lambda grad, alpha: _times(a.neg.default(grad), alpha)},
-    "rsub.Tensor": {"other": _kept, "self": lambda grad, alpha: _times(a.neg.default(grad), alpha)},
+    "rsub.Scalar": {"self": lambda grad, alpha: times(a.neg.default(grad), alpha)},
+    "rsub.Tensor": {"other": _kept, "self": lambda grad, alpha: times(a.neg.default(grad), alpha)},
     "mul.Tensor": {"other": lambda grad, self: a.mul.Tensor(grad, self),
                    "self": lambda grad, other: a.mul.Tensor(grad, other)},
     "mul.Scalar": {"self": lambda grad, other: a.mul.Scalar(grad, other)},
@@ -168,6 +164,8 @@ ELEMENTWISE: dict[str, Any] = {
     "copy_.default": {"self": lambda grad: a.zeros_like.default(grad), "src": _kept},
     "zero_.default": {"self": lambda grad: a.zeros_like.default(grad)},
     "fill_.Scalar": {"self": lambda grad: a.zeros_like.default(grad)},
+    "fill_.Tensor": {"self": lambda grad: a.zeros_like.default(grad),
+                     "value": lambda grad: a.sum.default(grad)},
     "_to_copy.default": {"self": lambda grad, self_spec: a._to_copy.default(
         grad, dtype=self_spec.dtype, layout=grad.layout, device=self_spec.device)},
 }

@@ -105,8 +105,8 @@ def _expand(grad: Any, self_spec: Any) -> Any:
 
 
 SHAPES: dict[str, Any] = {
-    "view.default": {"self": lambda grad, self_spec: _reshaped(grad, self_spec.shape)},
-    "_unsafe_view.default": {"self": lambda grad, self_spec: _reshaped(grad, self_spec.shape)},
+    "view.default": {"self": lambda grad, self_spec: reshaped(grad, self_spec.shape)},
+    "_unsafe_view.default": {"self": lambda grad, self_spec: reshaped(grad, self_spec.shape)},
     "t.default": {"self": lambda grad: a.t.default(grad)},
     "transpose.int": {"self": lambda grad, dim0, dim1: a.transpose.int(grad, dim0, dim1)},
     "permute.default": {"self": _permuted_back},
@@ -138,7 +138,7 @@ SHAPES: dict[str, Any] = {
 }
 
 
-def _reshaped(grad: Any, shape: Any) -> Any:
+def reshaped(grad: Any, shape: Any) -> Any:
     """`grad.reshape(shape)` as PyTorch does it: a view where there is one."""
     shape = list(shape)
     try:

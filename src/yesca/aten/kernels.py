@@ -61,7 +61,18 @@ KERNELS["split.Tensor"] = lambda self, split_size, dim=0: list(self.split(split_
 KERNELS["unbind.int"] = lambda self, dim=0: list(self.unbind(dim))
 KERNELS["sum.dim_IntList"] = lambda self, dim=None, keepdim=False, dtype=None: OPERATORS.sum(
     self, dim, keepdim, dtype=dtype)
-KERNELS["argmax"] = lambda self, dim=None, keepdim=False: OPERATORS.argmax(self, dim, keepdim)
+
+
+def _factory_of(name: str) -> None:
+    """A factory whose function knows no pinned memory."""
+    def make(*args: Any, pin_memory: Any = None, layout: Any = None, **kwargs: Any) -> Any:
+        return getattr(OPERATORS, name)(*args, **kwargs)
+
+    KERNELS[name] = make
+
+
+for _name in ("linspace", "logspace"):
+    _factory_of(_name)
 
 
 # ---- activations -------------------------------------------------------------------------------

@@ -15,8 +15,7 @@ from .._ops import ops
 from ..core.dtypes import bool_, uint8
 from ..core.layouts import contiguous_format, preserve_format, strided
 from ..core.numeric_limits import finfo
-from ..core.tensor_base import TensorBase
-from .formulas_of_shapes import _reshaped
+from .formulas_of_shapes import reshaped
 
 a = ops.aten
 PROGRAMS: dict[str, Callable[..., Any]] = {}
@@ -44,7 +43,7 @@ def _linear(input: Any, weight: Any, bias: Any) -> Any:
         return _matmul(input, a.t.default(weight))
     if input.dim() == 2:
         return a.addmm.default(bias, input, a.t.default(weight))
-    flat = _reshaped(input, (math.prod(shape[:-1]), input.shape[-1]))
+    flat = reshaped(input, (math.prod(shape[:-1]), input.shape[-1]))
     made = a.addmm.default(bias, flat, a.t.default(weight))
     return a.view.default(made, shape)
 
@@ -61,9 +60,7 @@ def _matmul(self: Any, other: Any) -> Any:
     if ranks == (2, 2):
         return a.mm.default(self, other)
     if ranks[0] >= 3 and ranks[1] in (1, 2):
-        flat = _reshaped(self, (-1 if self.numel() else math.prod(self.shape[:-1]),
-                                self.shape[-1])) if 0 in self.shape else \
-            _reshaped(self, (math.prod(self.shape[:-1]), self.shape[-1]))
+        flat = reshaped(self, (math.prod(self.shape[:-1]), self.shape[-1]))
         made = a.mm.default(flat, other) if ranks[1] == 2 else a.mv.default(flat, other)
         return a._unsafe_view.default(made, [*self.shape[:-1], *other.shape[1:]])
     if min(ranks) < 2:
@@ -80,7 +77,7 @@ def _batched(self: Any, other: Any) -> Any:
     for one in (self, other):
         size = list(one.shape[-2:])
         sizes.append(size)
-        flat.append(_reshaped(a.expand.default(one, [*batch, *size]), (count, *size)))
+        flat.append(reshaped(a.expand.default(one, [*batch, *size]), (count, *size)))
     made = a.bmm.default(*flat)
     return a._unsafe_view.default(made, [*batch, sizes[0][0], sizes[1][1]])
 
@@ -99,7 +96,7 @@ def _contraction(self: Any, other: Any, left: Any, right: Any, out: Any) -> Any:
 
     def stack(tensor: Any, labels: Any, *groups: Any) -> Any:
         order = [list(labels).index(label) for group in groups for label in group]
-        return _reshaped(a.permute.default(tensor, order),
+        return reshaped(a.permute.default(tensor, order),
                          [math.prod(sizes[label] for label in group) for group in groups])
 
     made = a.bmm.default(stack(self, left, both, own, summed),
@@ -111,7 +108,7 @@ def _contraction(self: Any, other: Any, left: Any, right: Any, out: Any) -> Any:
 
 @program("fold_product")
 def _fold_product(self: Any, other: Any, alpha: Any) -> Any:
-    left, right = (_reshaped(t, (math.prod(t.shape[:-1]), t.shape[-1])) for t in (self, other))
+    left, right = (reshaped(t, (math.prod(t.shape[:-1]), t.shape[-1])) for t in (self, other))
     made = a.mm.default(a.t.default(left), right)
     return made if alpha == 1 else a.mul.Scalar(made, alpha)
 
@@ -120,7 +117,7 @@ def _fold_product(self: Any, other: Any, alpha: Any) -> Any:
 
 @program("reshape")
 def _reshape(self: Any, shape: Any) -> Any:
-    return _reshaped(self, shape)
+    return reshaped(self, shape)
 
 
 @program("contiguous")
@@ -387,17 +384,18 @@ def _factory(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     from .choosing import chosen
     from .stations import leaf
 
-    if kwargs.get("out") is not None or kwargs.pop("requires_grad", False):
+    if kwargs.get("out") is not None:
         return NotImplemented
+    wanted = kwargs.pop("requires_grad", False)
     name = func.__name__
-    listed = name in _SIZED and args and isinstance(args[0], int)
-    count = len(args) - (name == "randint") * 0
-    args = (list(args[:count]),) if listed else args
+    if name in _SIZED and args and isinstance(args[0], int):
+        args = (list(args),)
     kwargs = {k: v for k, v in kwargs.items() if v is not None}
     if not name.endswith("_like"):
         kwargs.setdefault("device", _cpu())
     kwargs.setdefault("pin_memory", False)
-    return leaf(chosen(getattr(ops.aten, name), args, kwargs), args, kwargs)
+    made = leaf(chosen(getattr(ops.aten, name), args, kwargs), args, kwargs)
+    return made.requires_grad_(True) if wanted else made
 
 
 def _cpu() -> Any:
@@ -427,5 +425,3 @@ FACTORIES: dict[str, Callable[..., Any]] = {
                     _factory),
     "dropout": _dropout,
 }
-
-__all__ = ["FACTORIES", "PROGRAMS", "TensorBase"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.tensor_base import TensorBase
+from ..core.tensor_base import Extra, NoGradView, OneOfSeveral, TensorBase
 from ..dispatch import autocast
 from ..dispatch.call import OPERATORS, stored
 from ..dispatch.handlers import owners
@@ -152,15 +152,30 @@ def below(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     before = STATE.below
     set_below(True)
     try:
-        levels = STATE.levels
-        if levels and levels[-1].dispatches:
-            return _through_mode(op, args, kwargs)
-        found = owners((*args, *kwargs.values()))
-        if found:
-            return _offered(op, found, args, kwargs)
-        return op.kernel(*args, **kwargs)
+        made = _handled(op, args, kwargs)
     finally:
         set_below(before)
+    if STATE.grad and not before and getattr(op, "is_view", False):
+        _free_views(made)
+    return made
+
+
+def _free_views(made: Any) -> None:
+    """Views were made below the tape, which is no reason to bar writes to them."""
+    several = isinstance(made, (list, tuple))
+    for one in made if several else (made,):
+        extra = one._extra
+        if type(extra) is NoGradView:
+            one._extra = OneOfSeveral() if several else Extra()
+            one._extra.base, one._extra.seen = extra.base, extra.seen
+
+
+def _handled(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    levels = STATE.levels
+    if levels and levels[-1].dispatches:
+        return _through_mode(op, args, kwargs)
+    found = owners((*args, *kwargs.values()))
+    return _offered(op, found, args, kwargs) if found else op.kernel(*args, **kwargs)
 
 
 def _through_mode(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

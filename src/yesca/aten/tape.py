@@ -17,7 +17,6 @@ from ..core.tensor_base import TensorBase
 from ..dispatch.handlers import takes_over
 from ..dispatch.inplace import check_captured, check_tape, settle
 from ..dispatch.protocol import DisableSubclasses
-from ..dispatch.shortcuts import tensors_in
 from ..dispatch.state import STATE
 from ..operators.record import reads
 from .formulas import FORMULAS, NOT_DIFFERENTIABLE
@@ -46,9 +45,10 @@ class AtenNode(OwnNode):
     _kept     (whether a result, position) -> what was kept of it
     _specs    per edge: the operand's spec
     _outputs  specs of the results
+    _read     during a pass: what was kept, each unpacked once
     """
 
-    __slots__ = ("_op", "_values", "_kept", "_specs", "_outputs", "_formulas")
+    __slots__ = ("_op", "_values", "_kept", "_specs", "_outputs", "_formulas", "_read")
 
     def name(self) -> str:
         """As PyTorch names it: after the operator, overloads by number."""
@@ -71,8 +71,10 @@ class AtenNode(OwnNode):
     def apply(self, grads: list[Any]) -> list[Any]:
         if self._kept is None:
             raise RuntimeError(FREED)
+        self._read = {}
         with DisableSubclasses():
             made = self._by_formulas(grads) if self._formulas is not None else self._again(grads)
+            self._read = None
             return [None if e is None or g is None else _shaped(g, s)
                     for g, e, s in zip(made, self._edges, self._specs, strict=True)]
 
@@ -85,9 +87,19 @@ class AtenNode(OwnNode):
         if Tag.nondeterministic_seeded in self._op.tags:
             raise NotImplementedError(f"the derivative of '{self._op.name()}', which draws random "
                                       "numbers, cannot be computed under a dispatch mode yet")
-        return pulled_back(self._op.kernel, *self._arguments(), grads)
+        kernel = self._op.kernel
+        if self._op._schema.is_mutable:  # not the operand, which is a leaf there
+            return pulled_back(lambda target, *rest, **named: kernel(
+                target.clone(), *rest, **named), *self._arguments(), grads)
+        return pulled_back(kernel, *self._arguments(), grads)
 
     def _tensor(self, is_result: bool, position: int) -> Any:
+        place = is_result, position
+        if place not in self._read:
+            self._read[place] = self._unpacked(is_result, position)
+        return self._read[place]
+
+    def _unpacked(self, is_result: bool, position: int) -> Any:
         kept = self._kept.get((is_result, position))
         if kept is None:
             return None
@@ -303,6 +315,3 @@ def _alias(tensor: Any) -> Any:
     made = registry.wrap(tensor._storage, tensor._spec, tensor._offset)
     made._counter = tensor._counter
     return made
-
-
-__all__ = ["AtenNode", "taped", "tensors_in"]

@@ -33,7 +33,7 @@ def _off(value: Any, graph: bool) -> Any:
             return value
         made = value.detach()  # type: ignore[attr-defined]
         if dtype.is_floating_point or dtype.is_complex:
-            made.requires_grad_(True)
+            made._requires_grad = True  # also where transforms refuse `requires_grad_`
         return made
     if isinstance(value, (list, tuple)):
         return [_off(v, graph) for v in value]
@@ -41,7 +41,7 @@ def _off(value: Any, graph: bool) -> Any:
 
 
 def pulled_back(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any],
-                grads: Sequence[Any], needs: Sequence[bool] | None = None) -> list[Any]:
+                grads: Sequence[Any]) -> list[Any]:
     """Gradients of all tensors among the arguments; None where there is none.
 
     grads: one for each result, or None. The function is run again, unseen by modes; what comes
@@ -58,12 +58,11 @@ def pulled_back(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[
     results = made if isinstance(made, (tuple, list)) else (made,)
     pairs = [(r, g) for r, g in zip(results, grads, strict=False)
              if g is not None and isinstance(r, TensorBase) and r._requires_grad]
-    wanted = [k for k, t in enumerate(inputs)
-              if t._requires_grad and (needs is None or needs[k])]
+    wanted = [k for k, t in enumerate(inputs) if t._requires_grad]
     if not pairs or not wanted:
         return [None] * len(inputs)
     found = gradients([r for r, _ in pairs], [inputs[k] for k in wanted],
-                      [g for _, g in pairs], graph)
+                      [g for _, g in pairs], graph, graph, True)
     out: list[Any] = [None] * len(inputs)
     for k, g in zip(wanted, found, strict=True):
         out[k] = g
