@@ -226,6 +226,22 @@ COMPILED_INFERENCE = Suite(
     ),
 )
 
+INT8 = Suite(
+    "int8",
+    "the MNIST network's linear layers at batch 1 with int8 weights, against our float32",
+    Task("int8_layers.py"),
+    (
+        Case("all layers", limit=0.5, base="yesca, float32"),
+        *(
+            Case(name, base="yesca, float32")
+            for name in ("784 to 256", "256 to 128", "128 to 10")
+        ),
+        Case("all layers", label="all layers, to PyTorch's int8"),
+    ),
+    unit="µs",
+    extra_sides=("yesca, float32",),
+)
+
 FIRST_CALLS = (*STEP_FLOPS, *(case.name for case in COMPILED_INFERENCE.cases))
 
 COMPILED_FIRST = Suite(
@@ -404,6 +420,7 @@ SUITES = {
         COMPILED_STEP,
         COMPILED_MODEL,
         COMPILED_INFERENCE,
+        INT8,
         COMPILED_FIRST,
         COMPILED_CALL,
         COMPILED_MEMORY,

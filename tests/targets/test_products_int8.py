@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from yesca.targets.products_int8 import (
-    DEPTH, INT8_WORDS, LANES, UNIT_PANELS, int8_kernel, int8_target,
+    DEPTH, EXTRAS, INT8_WORDS, LANES, UNIT_PANELS, int8_kernel, int8_target,
 )
 
 llvm.initialize_native_target()
@@ -59,13 +59,17 @@ def compiled(machine):
     return ENTRY(engine.get_function_address("entry"))
 
 
-def packed(weights):
-    """(out, in) as the kernel reads it, with the sums of its rows."""
+def packed(weights, scales):
+    """(out, in) as the kernel reads it, with a scale for each row."""
     rows, inner = weights.shape
     whole = np.zeros((-(-rows // LANES) * LANES, -(-inner // DEPTH) * DEPTH), np.int8)
     whole[:rows, :inner] = weights
     panels = whole.reshape(-1, LANES, whole.shape[1] // DEPTH, DEPTH).transpose(0, 2, 1, 3)
-    return np.ascontiguousarray(panels), whole.sum(1, dtype=np.int32)
+    factors = np.zeros(len(whole), np.float32)
+    factors[:rows] = scales
+    extras = [np.ascontiguousarray(values).view(np.int8).reshape(-1, 1, LANES, DEPTH)
+              for values in (whole.sum(1, dtype=np.int32), factors)]
+    return np.ascontiguousarray(np.concatenate([panels, *extras], 1))
 
 
 @pytest.mark.parametrize("machine", RUNNING)
@@ -75,21 +79,21 @@ def test_sums_are_exact(machine, rows, inner, columns):
     rng = np.random.default_rng(rows * inner + columns)
     # The largest products first: sums of 16 bits would saturate.
     weights = rng.choice(np.array([-128, 127, 3], np.int8), (columns, inner))
-    panels, sums = packed(weights)
-    a = np.full((rows, panels.shape[1] * DEPTH), 255, np.uint8)
+    scales = rng.random(columns).astype(np.float32)
+    panels = packed(weights, scales)
+    groups = panels.shape[1] - EXTRAS
+    a = np.full((rows, groups * DEPTH), 255, np.uint8)
     a[:, :inner] = rng.choice(np.array([255, 254, 0], np.uint8), (rows, inner))
-    scales = np.zeros(len(sums), np.float32)
-    scales[:columns] = rng.random(columns)
     bias = rng.standard_normal(columns).astype(np.float32)
     found = np.array([0.5, 7.0, 2.0], np.float32)
     wanted = (a[:, :inner].astype(np.int64) - 7) @ weights.T.astype(np.int64)
-    wanted = wanted.astype(np.float32) * (np.float32(0.5) * scales[:columns])
+    wanted = wanted.astype(np.float32) * (np.float32(0.5) * scales)
     for added in (bias, None):
         c = np.full((rows, columns + 2), 99, np.float32)
-        arrays = [c, a, panels, sums, scales, added, found]
+        arrays = [c, a, panels, added, found]
         blocks = -(-columns // (LANES * UNIT_PANELS))
         words = np.array([0 if x is None else x.ctypes.data for x in arrays] + [
-            rows, columns, panels.shape[1], a.shape[1], 4 * (columns + 2), 5, blocks], np.int64)
+            rows, columns, groups, a.shape[1], 4 * (columns + 2), 5, blocks], np.int64)
         assert len(words) == len(INT8_WORDS)
         compiled(machine)(words.ctypes.data, 0, -(-rows // 5) * blocks)
         np.testing.assert_array_equal(c[:, :columns], wanted + (0 if added is None else added))

@@ -5,7 +5,8 @@ Scales and zero points are numbers, or tensors that broadcast against what they 
 
 `_quantized_linear` quantises its input as it comes: from the range of all its elements, which
 contains 0, as bytes. Its weights are packed: int8 as (panels, groups, rows of a panel, steps of K
-of a group), zeros where a row or step is missing, with the sum and the scale of each row.
+of a group), zeros where a row or step is missing; the bytes of the last groups are the sum (int32)
+and the scale (float32) of each row.
 """
 
 from __future__ import annotations
@@ -17,10 +18,14 @@ from ..core.dtypes import SCALAR_NAMES, float32, float64, int8, int32, int64, ui
 from ..core.spec import spec
 from ..core.views import wrap_dim
 from ..loops.ir import Expr
-from ..loops.scalar import absolute, cast, const, fma, maximum, minimum, round_half_even, where
+from ..loops.scalar import (
+    absolute, cast, const, fma, fold, maximum, minimum, round_half_even, where,
+)
 from .kinds import composite, elementwise, rows
 
 _BYTES = {-128: int8, 0: uint8}
+AT_ONCE = 1 << 14  # elements that one thread quantises sooner than two stages do
+EXTRAS = 2  # groups of packed weights that hold sums and scales
 SMALLEST_SCALE = 6.0999998822808266e-05  # float32's 6.1e-5: narrower ranges are widened
 
 
@@ -204,11 +209,15 @@ def _unordered(value: int) -> None:
 def _range(p: Any, x: Any, low: int, high: int, final: Callable[..., Any], outs: list[Any]
            ) -> None:
     """outs = final(scale in float64, zero point) of the range of all elements of x."""
-    def chosen(least: Expr, most: Expr) -> Any:
-        p.check(least <= most, const(0, int64), _unordered)
-        return final(*_choose_affine(least, most, low, high))
+    p.reduce(("min", "max"), lambda v: (cast(v, float32),) * 2,
+             lambda least, most: final(*_chosen(p, least, most, low, high)), x,
+             range(x.spec.ndim), outs)
 
-    p.reduce(("min", "max"), lambda v: (cast(v, float32),) * 2, chosen, x, range(x.spec.ndim), outs)
+
+def _chosen(p: Any, least: Expr, most: Expr, low: int, high: int) -> tuple[Expr, Expr]:
+    """Scale and zero point of a range; the call fails where it is none."""
+    p.check(least <= most, const(0, int64), _unordered)
+    return _choose_affine(least, most, low, high)
 
 
 def _affine_range(p: Any, self: Any, low: int, high: int) -> None:
@@ -234,9 +243,9 @@ def _check_linear(x: Any, features: int) -> None:
                            f"{x.spec.shape[-1]}; the layer takes {features} features")
 
 
-def _quantized_linear(p: Any, self: Any, weight: Any, sums: Any, scales: Any, bias: Any,
-                      inputs: int, outputs: int, top: int) -> None:
-    """The range of the input, the input as bytes, the product: three stages of one launch."""
+def _quantized_linear(p: Any, self: Any, weight: Any, bias: Any, inputs: int, outputs: int,
+                      top: int) -> None:
+    """The range of the input, the input as bytes, the product: two or three stages, one launch."""
     _check_linear(self, inputs)
     *lead, _ = shape = tuple(self.spec.shape)
     out = p.result(spec(float32, (*lead, outputs), None, p.device))
@@ -247,21 +256,45 @@ def _quantized_linear(p: Any, self: Any, weight: Any, sums: Any, scales: Any, bi
         p.flat(lambda *given: given[0] if given else const(0, float32), added, [out])
         return
     _, groups, _, depth = weight.spec.shape
-    padded = (*lead, groups * depth)  # weights are 0 beyond `inputs`, so it may hold anything there
-    lines, found = p.temporary(padded, uint8), p.temporary((3,), float32)
-    parts = [found.seen(((), (), k)) for k in range(3)]
+    padded = (groups - EXTRAS) * depth  # weights are 0 beyond `inputs`, so it may hold anything there
+    lines, found = p.temporary((*lead, padded), uint8), p.temporary((2,), float32)
+    if self.spec.numel <= AT_ONCE and self.spec.numel in (inputs, lines.spec.numel):
+        _bytes_at_once(p, self, lines, found, top)
+    else:
+        _bytes(p, self, lines, found, top)
+    p.product_int8(lines, weight, added, found, out)
 
-    def final(scale: Expr, zero: Expr) -> tuple[Expr, ...]:
+
+def _bytes_at_once(p: Any, x: Any, lines: Any, found: Any, top: int) -> None:
+    """A few elements quantised by one thread that has just found their range: one stage."""
+    flat, size = p.joined(x, x.spec.ndim)
+
+    def body(v: Expr) -> tuple[Expr, ...]:
+        scale, zero = _chosen(p, fold("min", v), fold("max", v), 0, top)
         single = cast(scale, float32)
-        return single, zero, const(1, float32) / single
+        return _in_steps(v, const(1, float32) / single, zero, 0, top, True), single, zero
 
-    _range(p, self, 0, top, final, parts)
-    p.flat(lambda x, zero, inverse: _in_steps(x, inverse, zero, 0, top, True),
-           [self, *parts[1:]], [lines.seen((shape, lines.spec.strides, 0))])
-    p.product_int8(lines, weight, sums, scales, added, found, out)
+    goal = lines.seen(((size,), (1,), 0))
+    p.rows(body, [flat], [goal, *(part.as_rows() for part in _parts(found))], (), size)
 
 
-rows("_quantized_linear(Tensor self, Tensor weight, Tensor sums, Tensor scales, Tensor? bias, "
-     "int inputs, int outputs, int top) -> Tensor", _quantized_linear, kind="contraction",
-     method=False, node_name="WarnNotImplemented",
+def _bytes(p: Any, x: Any, lines: Any, found: Any, top: int) -> None:
+    """The range by all threads, then the bytes row by row."""
+    shape = tuple(x.spec.shape)
+    parts = _parts(found)
+    _range(p, x, 0, top, lambda scale, zero: (cast(scale, float32), zero), parts)
+    outer = shape[:-1]
+    p.rows(lambda v, scale, zero: _in_steps(v, const(1, float32) / scale, zero, 0, top, True),
+           [x, *(part.seen((outer, (0,) * len(outer), 0)).as_rows() for part in parts)],
+           [lines.seen((shape, lines.spec.strides, 0))], outer, shape[-1])
+
+
+def _parts(found: Any) -> list[Any]:
+    """Scale and zero point, as the product reads them."""
+    return [found.seen(((), (), k)) for k in range(2)]
+
+
+rows("_quantized_linear(Tensor self, Tensor weight, Tensor? bias, int inputs, int outputs, "
+     "int top) -> Tensor", _quantized_linear, kind="contraction", method=False,
+     node_name="WarnNotImplemented",
      doc="self @ weights.T + bias, self taken as integers of 0 to `top`, the weights packed.")

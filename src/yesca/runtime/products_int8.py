@@ -8,7 +8,7 @@ from typing import Any
 from ..core.devices import META
 from ..loops.cost import Cost
 from ..targets.products_int8 import (
-    INT8_WORDS, LANES, UNIT_PANELS, Int8Target, int8_kernel, int8_target,
+    DEPTH, INT8_WORDS, LANES, UNIT_PANELS, Int8Target, int8_kernel, int8_target,
 )
 from . import kernels, machine
 
@@ -38,12 +38,12 @@ def kernel_address(shape: Int8Target) -> int:
     return found
 
 
-def product(p: Any, a: Any, weight: Any, sums: Any, scales: Any, bias: list[Any], found: Any,
-            c: Any) -> None:
+def product(p: Any, a: Any, weight: Any, bias: list[Any], found: Any, c: Any) -> None:
     """c = (a @ weight - zero * sums) * (scale * scales) + bias, appended to the program `p`.
 
     a is (*, K) of uint8, K a multiple of DEPTH, c (*, N) of float32, both contiguous; `found` holds
-    a's scale and zero point; weight, sums, scales: see `targets.products_int8`. bias: (N,) or none.
+    a's scale and zero point; weight has sums and scales: see `targets.products_int8`. bias: (N,),
+    or none.
     """
     if p.device is META:
         return
@@ -53,11 +53,11 @@ def product(p: Any, a: Any, weight: Any, sums: Any, scales: Any, bias: list[Any]
     high = min(rows, BLOCK_ROWS)
     units = -(-rows // high) * blocks
     cost = LANES * UNIT_PANELS * inner * -(-high // 4)  # four rows are read for at once
-    values = {"rows": rows, "columns": columns, "groups": inner // 4, "a_row": inner,
+    values = {"rows": rows, "columns": columns, "groups": inner // DEPTH, "a_row": inner,
               "c_row": 4 * columns, "block_rows": high, "column_blocks": blocks}
     words = [values.get(name, 0) for name in INT8_WORDS]
-    refs = [c, a, weight, sums, scales, *bias, found]
-    places = [k for k, name in enumerate(INT8_WORDS[:7]) if bias or name != "bias"]
+    refs = [c, a, weight, *bias, found]
+    places = [k for k, name in enumerate(INT8_WORDS[:5]) if bias or name != "bias"]
     total = Cost(inner * (rows + columns), 4 * rows * columns, 2 * rows * inner * columns)
     p.raw(kernel_address(target()), words, list(zip(places, refs, strict=True)), units,
           max(1, CHUNK_BYTES // cost), "product_int8", (), total, (0,))

@@ -2,8 +2,9 @@
 
 C = (A @ W - zero * sums) * (scale * scales) + bias: A holds uint8 (`zero` and `scale` are those of
 its quantisation, found at run time), W int8, `sums` its column sums. The weights of 16 columns lie
-together, four steps of K of each: with AVX-512 VNNI one instruction multiplies 64 bytes by four
-bytes of a row, which are repeated, and adds each column's four products to its sum. AVX2's
+together in a panel, four steps of K of each at a time; behind them lie the columns' sums (int32)
+and scales (float32), which take as many bytes. With AVX-512 VNNI one instruction multiplies 64
+bytes by four bytes of a row, which are repeated, and adds each column's four products. AVX2's
 instruction for bytes saturates at 16 bits; without VNNI products are therefore 16 bits wide, which
 holds each of them, and are added in pairs to sums of 32.
 """
@@ -16,17 +17,18 @@ from .products_text import Code
 
 LANES = 16  # columns of a panel
 DEPTH = 4  # steps of K that lie together
-PANEL = LANES * DEPTH  # bytes
+GROUP = LANES * DEPTH  # bytes of a panel for DEPTH steps of K
+EXTRAS = 2  # groups behind those of the weights: sums and scales
 UNIT_PANELS = 4  # of a unit: what one row of A is multiplied by before the next
 
 # The parameter words, in order. Strides are bytes; `range` holds A's scale and zero point, float32.
 INT8_WORDS = (
-    "c", "a", "weight", "sums", "scales", "bias", "range",  # pointers; bias is null without one
+    "c", "a", "weight", "bias", "range",  # pointers; bias is null without one
     "rows", "columns", "groups",  # groups: of DEPTH steps of K
     "a_row", "c_row", "block_rows", "column_blocks",
 )  # fmt: skip
 _WORD = {name: place for place, name in enumerate(INT8_WORDS)}
-_SUMS, _BYTES = f"<{LANES} x i32>", f"<{PANEL} x i8>"
+_SUMS, _BYTES = f"<{LANES} x i32>", f"<{GROUP} x i8>"
 _FLOATS, _MASK = f"<{LANES} x float>", f"<{LANES} x i1>"
 
 
@@ -119,13 +121,14 @@ def _tile(target: Int8Target, name: str, rows: int, panels: int) -> str:
                 f"{target.attributes()}")
     groups, a_row = (code.word("%words", _WORD[w]) for w in ("groups", "a_row"))
     a, weight = (code.word("%words", _WORD[w], "ptr") for w in ("a", "weight"))
-    stride = code.mul(groups, str(PANEL))
+    behind = code.mul(groups, str(GROUP))
+    stride = code.add(behind, str(EXTRAS * GROUP))
     lines = [code.at(a, code.mul(code.add("%row", str(k)), a_row)) for k in range(rows)]
     ways = [code.at(weight, code.mul(code.add("%panel", str(k)), stride)) for k in range(panels)]
     # Sums of few vectors would wait for one another: several of each, added in the end.
     deep = max(1, 8 // (rows * panels)) if target.wide else 1
     totals = _accumulate(code, target, lines, ways, groups, deep)
-    _finish(code, totals, rows, panels)
+    _finish(code, totals, [code.at(way, behind) for way in ways])
     return code.text()
 
 
@@ -142,7 +145,7 @@ def _accumulate(code: Code, target: Int8Target, lines: list[str], ways: list[str
             sums = list(loop.values)
             for ahead in range(step):
                 group = code.add(loop.index, str(ahead))
-                offset, beyond = code.mul(group, str(DEPTH)), code.mul(group, str(PANEL))
+                offset, beyond = code.mul(group, str(DEPTH)), code.mul(group, str(GROUP))
                 weights = [code.load(_BYTES, code.at(way, beyond), 1) for way in ways]
                 place = ahead * count
                 for line in lines:
@@ -171,7 +174,7 @@ def _four_products(code: Code, target: Int8Target, total: str, four: str, weight
     """total + the products of the row's four bytes with each column's."""
     if target.vnni:
         return _vnni(code, target.vnni, total, four, weights)
-    pairs, long = f"<{PANEL} x i16>", f"<{2 * LANES} x i32>"
+    pairs, long = f"<{GROUP} x i16>", f"<{2 * LANES} x i32>"
     row = code.value(f"bitcast {_SUMS} {four} to {_BYTES}")
     a = code.value(f"zext {_BYTES} {row} to {pairs}")
     b = code.value(f"sext {_BYTES} {weights} to {pairs}")
@@ -198,17 +201,16 @@ def _vnni(code: Code, bits: int, total: str, four: str, weights: str) -> str:
     return parts[0] if len(parts) == 1 else code.shuffle(part, *parts, list(range(LANES)))
 
 
-def _finish(code: Code, totals: list[list[str]], rows: int, panels: int) -> None:
-    """Emit C = (sum - zero * column's sum) * (scale * column's scale) + bias."""
-    pointer = {w: code.word("%words", _WORD[w], "ptr")
-               for w in ("c", "sums", "scales", "bias", "range")}
+def _finish(code: Code, totals: list[list[str]], extras: list[str]) -> None:
+    """Emit C = (sum - zero * column's sum) * (scale * column's scale) + bias, panel by panel."""
+    pointer = {w: code.word("%words", _WORD[w], "ptr") for w in ("c", "bias", "range")}
     c_row, columns = (code.word("%words", _WORD[w]) for w in ("c_row", "columns"))
     scale = code.splat("float", LANES, code.load("float", pointer["range"], 4))
     zero = code.load("float", code.at(pointer["range"], "4"), 4)
     zero = code.splat("i32", LANES, code.value(f"fptosi float {zero} to i32"))
     null = code.value(f"icmp eq ptr {pointer['bias']}, null")
     numbers = ", ".join(f"i64 {lane}" for lane in range(LANES))
-    for panel in range(panels):
+    for panel, extra in enumerate(extras):
         first = code.mul(code.add("%panel", str(panel)), str(LANES))
         across = code.mul(first, "4")
         left = code.splat("i64", LANES, code.sub(columns, first))
@@ -218,12 +220,12 @@ def _finish(code: Code, totals: list[list[str]], rows: int, panels: int) -> None
         bias = code.value(f"call {_FLOATS} @llvm.masked.load.v{LANES}f32.p0(ptr "
                           f"{code.at(pointer['bias'], across)}, i32 4, {_MASK} {added}, {_FLOATS} "
                           "zeroinitializer)")
-        factor = code.load(_FLOATS, code.at(pointer["scales"], across), 4)
+        factor = code.load(_FLOATS, code.at(extra, str(GROUP)), 4)
         factor = code.value(f"fmul {_FLOATS} {scale}, {factor}")
-        shift = code.load(_SUMS, code.at(pointer["sums"], across), 4)
+        shift = code.load(_SUMS, extra, 4)
         shift = code.value(f"mul {_SUMS} {shift}, {zero}")
-        for row in range(rows):
-            exact = code.value(f"sub {_SUMS} {totals[row][panel]}, {shift}")
+        for row, sums in enumerate(totals):
+            exact = code.value(f"sub {_SUMS} {sums[panel]}, {shift}")
             value = code.value(f"sitofp {_SUMS} {exact} to {_FLOATS}")
             value = code.value(f"fmul {_FLOATS} {value}, {factor}")
             value = code.value(f"fadd {_FLOATS} {value}, {bias}")

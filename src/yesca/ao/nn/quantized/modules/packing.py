@@ -9,7 +9,7 @@ from ..... import functional as ops
 from ....._quantized import QuantizedTensor, plain
 from ....._tensor import Tensor
 from .....autograd.modes import no_grad
-from .....core.dtypes import NAMED, SCALAR_NAMES, float16, float32, float64, int32
+from .....core.dtypes import NAMED, SCALAR_NAMES, float16, float32, float64, int8, int32
 from .....targets.products_int8 import DEPTH, LANES
 
 HALF_MOST = 65504.0
@@ -66,16 +66,19 @@ class PackedLinear:
         integers = ops.constant_pad_nd(plain(weight), (0, beyond, 0, above))
         panels = ops.reshape(integers, ((rows + above) // LANES, LANES, (inputs + beyond) // DEPTH,
                                         DEPTH))
+        sums = ops.sum(integers, 1, dtype=int32)
+        scales = ops.constant_pad_nd(scale.to(float32), (0, above))
+        extras = [ops.reshape(value.view(int8), (-1, 1, LANES, DEPTH)) for value in (sums, scales)]
         self._operands: Any = (
-            ops.contiguous(ops.permute(panels, (0, 2, 1, 3))),
-            ops.sum(integers, 1, dtype=int32), ops.constant_pad_nd(scale.to(float32), (0, above)),
-            self.bias, inputs, rows)
+            ops.cat([ops.permute(panels, (0, 2, 1, 3)), *extras], 1), self.bias, inputs, rows,
+            REDUCED)
 
     def product(self, x: Tensor, reduce_range: bool = True) -> Tensor:
         """x @ weight.T + bias, x (*, in) of float32 quantised by the range of all its elements."""
         top = REDUCED if reduce_range else FULL
         if self._operands is not None:
-            return ops._quantized_linear(x, *self._operands, top)  # type: ignore[no-any-return]
+            *operands, _ = self._operands
+            return ops._quantized_linear(x, *operands, top)  # type: ignore[no-any-return]
         if not isinstance(self.weight, QuantizedTensor):
             return ops.linear(x, self.weight, self.bias)  # type: ignore[no-any-return]
         return self._with_zero_points(x, top)

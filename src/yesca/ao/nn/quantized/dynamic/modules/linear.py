@@ -19,6 +19,7 @@ __all__ = ["Linear"]
 QINT8 = NAMED["qint8"]
 #: The version of the state from which activations use half of the integers that bytes have.
 SINCE_REDUCED = 4
+_product = ops._quantized_linear
 
 
 class Linear(Module):
@@ -62,7 +63,8 @@ class Linear(Module):
         packed = self._modules["_packed_params"]._packed_params  # type: ignore[union-attr]
         operands = packed._operands
         if operands is not None and self.version == SINCE_REDUCED:
-            return ops._quantized_linear(x, *operands, 127)  # type: ignore[no-any-return]
+            weight, bias, inputs, outputs, top = operands  # a call with `*operands` costs more
+            return _product(x, weight, bias, inputs, outputs, top)  # type: ignore[no-any-return]
         reduced = self.version is not None and self.version >= SINCE_REDUCED
         return packed.product(x, reduced)  # type: ignore[no-any-return, operator]
 
