@@ -117,7 +117,6 @@ def make_sides(torch_python: str, jax_python: str | None, cache: str) -> dict[st
         Side("yesca, eager", (own,), {"YESCA_CACHE_DIR": cache}),
         Side("yesca, float32", (own,), {"YESCA_CACHE_DIR": cache}),
         Side("yesca, built-in", (own,), {"YESCA_CACHE_DIR": cache}),
-        Side("yesca, float32", (own,), {"YESCA_CACHE_DIR": cache}),
         Side("python", (own,)),
     ]
     if jax_python:
