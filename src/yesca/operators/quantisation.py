@@ -247,7 +247,7 @@ def _quantized_linear(p: Any, self: Any, weight: Any, bias: Any, inputs: int, ou
                       top: int) -> None:
     """The range of the input, the input as bytes, the product: two or three stages, one launch."""
     _check_linear(self, inputs)
-    *lead, _ = shape = tuple(self.spec.shape)
+    *lead, _ = self.spec.shape
     out = p.result(spec(float32, (*lead, outputs), None, p.device))
     added = [bias] if p.is_ref(bias) else []
     if 0 in out.spec.shape:
@@ -256,8 +256,9 @@ def _quantized_linear(p: Any, self: Any, weight: Any, bias: Any, inputs: int, ou
         p.flat(lambda *given: given[0] if given else const(0, float32), added, [out])
         return
     _, groups, _, depth = weight.spec.shape
-    padded = (groups - EXTRAS) * depth  # weights are 0 beyond `inputs`, so it may hold anything there
-    lines, found = p.temporary((*lead, padded), uint8), p.temporary((2,), float32)
+    # Weights are 0 beyond `inputs`, so a line may hold anything there.
+    lines = p.temporary((*lead, (groups - EXTRAS) * depth), uint8)
+    found = p.temporary((2,), float32)
     if self.spec.numel <= AT_ONCE and self.spec.numel in (inputs, lines.spec.numel):
         _bytes_at_once(p, self, lines, found, top)
     else:
