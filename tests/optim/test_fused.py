@@ -4,6 +4,7 @@ import pytest
 
 import yesca as torch
 from yesca.optim import SGD, Adam, AdamW, Muon
+from yesca.optim._functional import adadelta, sgd
 
 ALL = [
     lambda params, **options: SGD(params, lr=0.1, momentum=0.9, **options),
@@ -154,3 +155,37 @@ def test_rprop_waits_where_the_gradient_is_not_a_number():
         param.grad = torch.tensor([float("nan"), 1.0])
         optimizer.step()
     assert param[0].item() == 1.0 and param[1].item() < 0.99
+
+
+def test_functional_forms_heed_a_grad_scaler():
+    """As in PyTorch, gradients are freed of their factor in place, or nothing changes."""
+    options = dict(weight_decay=0, momentum=0.5, lr=0.5, dampening=0, nesterov=False,
+                   maximize=False, fused=True, grad_scale=torch.tensor(4.0))
+    params, grads, buffers = [torch.ones(2)], [torch.full((2,), 8.0)], [None]
+    sgd(params, grads, buffers, found_inf=torch.tensor(1.0), **options)
+    assert params[0].tolist() == [1, 1] and grads[0].tolist() == [8, 8] and buffers == [None]
+    sgd(params, grads, buffers, found_inf=torch.tensor(0.0), **options)
+    assert params[0].tolist() == [0, 0] and grads[0].tolist() == buffers[0].tolist() == [2, 2]
+
+
+def test_functional_forms_refuse_what_pytorch_refuses():
+    leaf, state = torch.ones(2, requires_grad=True), [torch.zeros(2)]
+    options = dict(lr=0.5, rho=0.5, eps=1e-6, weight_decay=0, maximize=False)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used"):
+        adadelta([leaf], state, state, state, [torch.tensor(0.0)], **options)
+    with pytest.raises(RuntimeError, match="must contain a list of singleton tensors"):
+        adadelta(state, state, state, state, [1], **options)
+    with pytest.raises(RuntimeError, match="lists of one length each, but their lengths are 1, 1"):
+        adadelta(state, state, [], state, [torch.tensor(0.0)], **options)
+    adadelta([], [], [], [], [], **options)
+
+
+def test_functional_forms_sort_what_they_are_given():
+    """Parameters of several dtypes, one of them with a buffer already."""
+    dtypes = (torch.float32, torch.float64, torch.complex64)
+    params, grads = ([torch.ones(2, dtype=d) for d in dtypes] for _ in range(2))
+    buffers = [None, torch.ones(2, dtype=torch.float64), None]
+    sgd(params, grads, buffers, weight_decay=0, momentum=0.5, lr=torch.tensor(0.5), dampening=0,
+        nesterov=False, maximize=False)
+    assert [b.tolist() for b in buffers] == [[1, 1], [1.5, 1.5], [1, 1]]
+    assert [p.tolist() for p in params] == [[0.5, 0.5], [0.25, 0.25], [0.5, 0.5]]

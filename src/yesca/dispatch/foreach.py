@@ -68,10 +68,10 @@ def _adam(name: str, decoupled: bool) -> Callable[..., Any]:
 
 
 def unscaled(grads: Sequence[Any], scale: Any, found_inf: Any) -> Sequence[Any] | None:
-    """Gradients without the factor of a `GradScaler`; None if one of them was not finite."""
+    """Gradients freed of the factor of a `GradScaler`, in place; None if one was not finite."""
     if found_inf is not None and float(found_inf):
         return None
-    return grads if scale is None else [OPERATORS.div(g, scale) for g in grads]
+    return grads if scale is None else [OPERATORS.div_(g, scale) for g in grads]
 
 
 def _foreach_inplace(name: str) -> Callable[..., Any]:
