@@ -62,7 +62,8 @@ class JITFunction:
     """
 
     def __init__(self, fn: Callable[..., Any], interpret: bool = False) -> None:
-        self.fn, self.always_interpreted = fn, interpret
+        self.fn = fn
+        self.always_interpreted = interpret or settings.INTERPRET.get()
         self.function = Function(fn)
         self.__name__, self.__qualname__, self.__doc__ = fn.__name__, fn.__qualname__, fn.__doc__
         self.__module__, self.__wrapped__ = fn.__module__, fn
@@ -118,7 +119,7 @@ class JITFunction:
         extents = checked_grid(grid(dict(values)) if callable(grid) else grid)
         if STATE.recorder is not None:
             STATE.recorder.broken("inside", self.__name__, False)
-        if interpret or self.always_interpreted or settings.INTERPRET.get():
+        if interpret or self.always_interpreted:
             return self._interpreted(values, extents)
         try:
             made = self._compiled(values)
@@ -274,7 +275,7 @@ def jit(fn: Callable[..., Any] | None = None, *, interpret: bool = False, versio
 
     Args:
         interpret: always run it as Python, with checks; so does YESCA_INTERPRET=1 (also read as
-            TRITON_INTERPRET) with every kernel.
+            TRITON_INTERPRET) with every kernel that is made.
 
     The other arguments are hints for other machines. Gives a JITFunction; raises ValueError for a
     function whose source is not to be had.
