@@ -8,7 +8,7 @@ _HOMES = {
     "errors": "CompilationError OutOfBounds Race",
     "version": "__version__",
 }
-_SUBMODULES = ("language", "testing")
+_SUBMODULES = ("language", "runtime", "testing")
 
 __getattr__, __dir__, __all__ = lazily(__name__, _HOMES, _SUBMODULES)
 __all__ += _SUBMODULES
