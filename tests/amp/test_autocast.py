@@ -223,3 +223,24 @@ def test_custom_functions():
         Double.apply(x).sum().backward()
     assert seen == [(torch.float32, False), (torch.float32, False)]
     assert x.grad.dtype is half
+
+
+def test_what_is_learned_of_a_call_holds_for_its_own_precision():
+    """The builtin path runs calls that it knows: in regions too, and each precision apart."""
+    x, low = torch.ones(2, 2), torch.ones(2, 2, dtype=half)
+    wanted = {None: (torch.float32, half, half), half: (half, torch.float32, half),
+              torch.float16: (torch.float16, torch.float32, torch.float16)}
+    for _ in range(3):
+        for lower, dtypes in wanted.items():
+            with torch.autocast("cpu", dtype=lower or half, enabled=lower is not None):
+                for _ in range(3):
+                    made = x @ x, F.mse_loss(low, low), low @ low
+                    assert tuple(t.dtype for t in made) == dtypes
+                    assert (x + x).dtype is torch.float32
+    with torch.autocast("cpu"):
+        with pytest.raises(RuntimeError, match="Unexpected floating ScalarType"):
+            torch.cat([x.half(), x.half()])
+    torch.cat([x.half(), x.half()])  # learned here,
+    torch.cat([x.half(), x.half()])
+    with torch.autocast("cpu"), pytest.raises(RuntimeError, match="Unexpected floating"):
+        torch.cat([x.half(), x.half()])  # and refused there

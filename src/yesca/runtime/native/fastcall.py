@@ -32,6 +32,8 @@ unit = Unit("fastcall")
 TABLE, CAPACITY, FLAGS, THREAD, OPERATORS, LEARN, REFRESH = 0, 8, 16, 24, 32, 152, 160
 DEFAULT_DTYPES, DEFAULT_DEVICES = 208, 216  # lists: the default is the last item
 GRAD_ON, SLOW, RECORDING = 1, 2, 4
+LOWER_BFLOAT16, LOWER_FLOAT16 = 8, 16  # autocast is on, with this lower precision
+AUTOCAST = LOWER_BFLOAT16 | LOWER_FLOAT16
 SPREAD_AT, OUT_AT, CLOSED = 16, 24, 32
 MODE, STANDING, NAME, PARAMETER = 40, 48, 56, 24
 PARAMETER_LIMIT = 32
@@ -318,7 +320,8 @@ def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -
             or made_elsewhere(call)):
         return python_twin(operator, number, first, arguments, count, names, None)
     default = i64(last_item(load_obj(k.state, DEFAULT_DTYPES)))
-    store_i64(call, k.KEY, (default << 12) | number)  # of at most 4096 operators
+    # Of at most 4096 operators; addresses have 47 bits.
+    store_i64(call, k.KEY, (flags & AUTOCAST) << 57 | (default << 12) | number)
     store_i64(call, k.KEY + 8, load_i64(call, k.MASK))
     plan = find(call)
     if plan is None:

@@ -9,8 +9,8 @@ fall back to Python, never fail. Words: a tag, then what tells values apart:
     tensors 9, count, each     left out  10                     float    11, bits
     index   12, a tensor       out       13, a tensor           list     14, length, items ...
 
-The first word is the operator's number and the default dtype, the second the mask of what wants a
-gradient.
+The first word is the operator's number, the default dtype and autocast's lower precision, the
+second the mask of what wants a gradient.
 """
 
 from ...core.tensor_base import Extra, TensorBase, Version
