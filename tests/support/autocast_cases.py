@@ -138,7 +138,6 @@ def _others():
 #: Ways in which the two differ, and rightly: (name, ways) and why.
 DIFFER = {
     "_addmm_activation": ("fshdm", "a name that PyTorch keeps to itself"),
-    "fake_quantize_per_tensor_affine": ("fshdm", "quantization is not there"),
     "affine_grid": ("sh", "refuses the other half type"),
     "affine_grid_generator": ("sh", "refuses the other half type"),
     "linalg_pinv": ("fm", "PyTorch's last step is a product in the lower precision"),

@@ -165,7 +165,7 @@ def _per_channel(ops: Any, self: Any, scale: Any, zero_point: Any, axis: int, qu
 
 composite("fake_quantize_per_tensor_affine(Tensor self, Tensor|float scale, Tensor|int zero_point, "
           "int quant_min, int quant_max) -> Tensor", _per_tensor, method=False,
-          samples=lambda make: [(make(3, 4), 0.05, 3, 0, 255)],
+          autocast="float32", samples=lambda make: [(make(3, 4), 0.05, 3, 0, 255)],
           doc="(clamp(round(input / scale) + zero_point, quant_min, quant_max) - zero_point) * "
               "scale; its derivative is 1 where nothing was clamped, else 0.")
 composite("fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, "
