@@ -74,7 +74,7 @@ class _Fast:
         memory.prepare()
         threads.prepare()
         self.code, self.key, self.runner = fastcall, fastkey, fastrun
-        self.lower = {dtypes.bfloat16: fastcall.LOWER_BFLOAT16,
+        self.lower = {None: 0, dtypes.bfloat16: fastcall.LOWER_BFLOAT16,
                       dtypes.float16: fastcall.LOWER_FLOAT16}
         self.state = units.address(fastkey.state)
         self.adopt = builtins.builtin(fastcall.python_adopt, "adopt", "adopt(flags, tape, birth)")
@@ -125,8 +125,9 @@ class _Fast:
     def refresh(self) -> None:
         """Copy the running thread's flags to where the builtin reads them."""
         state = STATE
+        lower = self.lower.get(state.autocast, -1)
         slow = (self.off or state.python or state.levels or state.saving or state.inference
-                or state.anomaly)
+                or state.anomaly or lower < 0)
         recorder = state.recorder
         if recorder is not None and recorder.passing:
             recorder = None
@@ -135,12 +136,8 @@ class _Fast:
         if observing.current is not None:
             self.owner = 0 if slow or recorder is not None else get_ident()
             slow = slow or self.bare != get_ident()
-        lower = 0
-        if state.autocast is not None:
-            lower = self.lower.get(state.autocast, 0)
-            slow = slow or not lower
         self.adopt((1 if state.tape else 0) | (2 if slow else 0) | (0 if recorder is None else 4)
-                   | lower, 0 if recorder is None else recorder.tape.address, state.birth)
+                   | max(lower, 0), 0 if recorder is None else recorder.tape.address, state.birth)
 
     # ---- operators -----------------------------------------------------------------------
 
