@@ -5,7 +5,7 @@ from ..._lazy import lazily
 _HOMES = {
     ".launching": "JITFunction",
     ".tuning": "Autotuner Config Heuristics",
-    "driver": "driver",
+    "drivers": "driver",
 }
 
 __getattr__, __dir__, __all__ = lazily(__name__, _HOMES)
