@@ -384,3 +384,18 @@ def test_refused_lines(line, words, tmp_path):
     spec.loader.exec_module(module)
     message = wrong(module.kernel, torch.ones(8), torch.ones(8).half())
     assert words in message and f"wrong_kernel.py:8, in kernel:\n    {line}\n" in message
+
+
+@torch.kernel
+def dear_scan(x_ptr, y_ptr, out_ptr, n, N: tl.constexpr):
+    k = tl.arange(0, N)
+    x, y = tl.load(x_ptr + k, mask=k < n, other=0), tl.load(y_ptr + k, mask=k < n, other=1)
+    value = tl.where(x > y, x * y + 2, y - x) * (x + 3) + tl.maximum(x * x, y * y - x) * 0.5
+    tl.store(out_ptr + k, tl.cumsum(value, 0) + value, mask=k < n)
+
+
+def test_a_dear_value_that_a_scan_and_a_later_loop_need():
+    x, y = torch.arange(15.0), torch.arange(15.0).flip(0)
+    *_, out = run(dear_scan, (1,), x, y, torch.zeros(15), 15, N=16)
+    value = torch.where(x > y, x * y + 2, y - x) * (x + 3) + torch.maximum(x * x, y * y - x) * 0.5
+    assert out.equal(value.cumsum(0) + value)

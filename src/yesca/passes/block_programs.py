@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core.dtypes import DType, bool_, int64
 from ..loops.blocks import (
-    Branch, Fold, Keep, Let, Loop, Nest, Place, Program, While, axes_of, beyond, common_bound,
+    Branch, Fold, Keep, Let, Loop, Nest, Place, Program, Scan, While, axes_of, beyond, common_bound,
     mapped, mapped_statement, roots_of, substitute, work,
 )
 from ..loops.ir import Expr, make, rewrite, walk
@@ -105,6 +105,7 @@ def keep_shared(statements: list[Any], places: list[Place]) -> list[Any]:
     at = [k for k, s in enumerate(statements) if isinstance(s, Nest)]
     needs = {k: {n for e in statements[k].effects for n in walk(*roots_of(e))} for k in at}
     made = list(statements)
+    ahead: dict[int, list[Any]] = {}
     for node in _shared(statements, needs):
         first, *later = [k for k in at if node in needs[k]
                          and statements[k].shape == statements[_first(node, needs)].shape]
@@ -112,20 +113,25 @@ def keep_shared(statements: list[Any], places: list[Place]) -> list[Any]:
             continue
         place = Place(len(places), node.dtype, statements[first].shape)
         places.append(place)
-        kept = replace(made[first], effects=(*made[first].effects, Keep(place, node, full=False)))
-        found = common_bound(kept)
         value: Expr = place.whole()
-        if found is None:
-            kept = replace(kept, effects=(*kept.effects[:-1], Keep(place, node)))
+        if isinstance(made[first].effects[0], Scan):  # goes point after point, by itself
+            ahead.setdefault(first, []).append(Nest(place.shape, (Keep(place, node),)))
+            later = [first, *later]
         else:
-            kept = replace(kept, bound=found)
-            value = make("where", node.dtype, (found[0], value, beyond(node, found[0])))
-        made[first] = kept
+            kept = replace(made[first], effects=(
+                *made[first].effects, Keep(place, node, full=False)))
+            found = common_bound(kept)
+            if found is None:
+                kept = replace(kept, effects=(*kept.effects[:-1], Keep(place, node)))
+            else:
+                kept = replace(kept, bound=found)
+                value = make("where", node.dtype, (found[0], value, beyond(node, found[0])))
+            made[first] = kept
         table = {node: value}
         for k in later:
             made[k] = replace(made[k], effects=tuple(
                 mapped(e, partial(substitute, table=table)) for e in made[k].effects))
-    return made
+    return [one for k, s in enumerate(made) for one in (*ahead.get(k, ()), s)]
 
 
 def _first(node: Expr, needs: dict[int, set[Expr]]) -> int:
