@@ -166,3 +166,16 @@ def test_corrupt_files(settings):
         _rebuild_qtensor(storage, offset, size, stride, settings, *rest)
     with pytest.raises(RuntimeError, match="out of bounds"):
         _rebuild_qtensor(storage, 5, size, stride, (torch.per_tensor_affine, 0.1, 0), *rest)
+
+
+@pytest.mark.parametrize("wrong", [1.5, True, None, "1"])
+def test_zero_points_are_whole(wrong):
+    with pytest.raises(TypeError, match="'zero_point'.*must be int, not"):
+        torch.quantize_per_tensor(torch.ones(2), 0.5, wrong, torch.qint8)
+
+
+def test_what_shares_memory_stays_quantized():
+    q = torch.quantize_per_tensor(torch.ones(2), 0.5, 3, torch.qint8)
+    assert q.share_memory_() is q and q.is_shared()
+    with pytest.raises(NotImplementedError, match="int_repr"):
+        q.view(torch.int8)

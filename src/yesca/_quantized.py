@@ -12,6 +12,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 from . import _storage_access as access
@@ -211,6 +212,9 @@ def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: DType) -
                      for k, x in enumerate(input))
     _check_float(input, "quantize_per_tensor")
     _, low, high = _stored(dtype)
+    if not isinstance(zero_point, (Integral, Tensor)) or isinstance(zero_point, bool):
+        raise TypeError("quantize_per_tensor(): argument 'zero_point' (position 3) must be int, "
+                        f"not {type(zero_point).__name__}")
     scale, zero_point = float(_number(scale)), int(_number(zero_point))
     _check_zero_points("quantize_tensor_per_tensor_affine", [zero_point], low, high)
     made = Quantizer(dtype, layouts.per_tensor_affine, scale, zero_point)

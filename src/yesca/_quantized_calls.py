@@ -22,7 +22,7 @@ _ABOUT = frozenset("""
     storage_offset element_size is_contiguous is_conj is_neg is_inference is_shared is_pinned is_cpu
     is_meta is_floating_point is_complex get_device name untyped_storage data_ptr requires_grad
     is_leaf grad_fn grad output_nr retains_grad dim_order __len__ is_set_to
-    share_memory_ is_sparse is_cuda is_distributed""".split())
+    is_sparse is_cuda is_distributed""".split())
 #: Views and copies of parts, which keep the quantizer where it is one for all elements.
 _MOVING = frozenset("""
     view view_as reshape t transpose swapaxes swapdims permute movedim unsqueeze squeeze flatten
@@ -48,6 +48,8 @@ def handle(func: Callable[..., Any], args: Arguments, kwargs: dict[str, Any]) ->
         return special(*args, **kwargs)
     if name in _OTHER_DTYPES:
         raise _no_cast()
+    if name == "view" and any(isinstance(a, DType) for a in (*args, *kwargs.values())):
+        raise refusal("view.dtype", "QuantizedCPU", "int_repr() gives the integers.")
     with DisableSubclasses():
         if name in _ABOUT:
             return func(*_plain(args), **kwargs)
@@ -189,6 +191,12 @@ def _set_item(q: Any, index: Any, value: Any) -> None:
         _sharing(q)[index] = made.quantize(value)
 
 
+def _shared(q: Any) -> Any:
+    with DisableSubclasses():
+        plain(q).share_memory_()
+    return q
+
+
 def _signed(q: Any) -> bool:
     raise RuntimeError("isSignedType not supported for quantized types; ask int_repr()")
 
@@ -223,5 +231,6 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "__array__": _numpy, "equal": _equal, "copy_": _copy, "fill_": _fill, "relu": _relu,
     "relu_": lambda q: _relu(q, True), "cat": _joining("cat"), "stack": _joining("stack"),
     "__setitem__": _set_item, "setitem": _set_item, "is_signed": _signed,
+    "share_memory_": _shared,
     "__repr__": _repr, "__format__": lambda q, text: object.__format__(q, text),
 }

@@ -193,3 +193,43 @@ def test_old_names():
     torch.backends.quantized.engine = "x86"
     with pytest.raises(RuntimeError, match="quantized engine qnnpack is not supported"):
         torch.backends.quantized.engine = "qnnpack"
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16], ids=str)
+def test_layers_of_other_dtypes(dtype):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(5, 4)).to(dtype)
+    with pytest.raises(RuntimeError, match="expected scalar type Float but found"):
+        quantize_dynamic(model)
+    x = torch.randn(2, 5)
+    wanted = nn.functional.linear(x, model[0].weight.to(torch.float16).float(),
+                                  model[0].bias.float())
+    found = quantize_dynamic(model, dtype=torch.float16)(x)
+    torch.testing.assert_close(found, wanted)
+    bare = nn.Sequential(nn.Linear(5, 4, bias=False)).to(dtype)
+    wanted = bare.float()(x)
+    torch.testing.assert_close(quantize_dynamic(bare)(x), wanted, atol=0.05, rtol=0.05)
+
+
+@pytest.mark.parametrize("zero", [0, 3])
+def test_autocast_leaves_the_layer_alone(zero):
+    torch.manual_seed(0)
+    x = torch.randn(3, 64)
+    weight = torch.quantize_per_tensor(torch.randn(8, 64), 0.02, zero, torch.qint8)
+    layer = Linear(64, 8)
+    layer.set_weight_bias(weight, torch.randn(8))
+    halves = quantize_dynamic(nn.Sequential(nn.Linear(64, 8)), dtype=torch.float16)
+    wanted = layer(x), halves(x)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = layer(x), halves(x)
+        assert (x @ x.t()).dtype is torch.bfloat16
+    for one, other in zip(found, wanted, strict=True):
+        assert one.dtype is torch.float32 and one.equal(other)
+
+
+def test_parametrized_layers_are_refused():
+    model = nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(3, 3)))
+    with pytest.raises(AssertionError, match="(?s)only works for one of.*remove_parametrizations"):
+        quantize_dynamic(model)
+    nn.utils.parametrize.remove_parametrizations(model[0], "weight")
+    assert type(quantize_dynamic(model)[0]) is Linear

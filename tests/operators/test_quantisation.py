@@ -67,7 +67,7 @@ def wanted(x, weight, scale, bias, top):
     step = np.float32((np.float64(most) - np.float64(least)) / top)
     zero = int(np.clip(np.rint(-np.float64(least) / ((np.float64(most) - least) / top)), 0, top))
     exact = x.astype(np.float64) * (np.float32(1) / step) + zero
-    q = np.clip(np.rint(exact.astype(np.float32)), 0, top).astype(np.int64)
+    q = np.clip(np.rint(exact.astype(np.float32)), 0, 255).astype(np.int64)
     sums = (q - zero) @ weight.T.astype(np.int64)
     return sums.astype(np.float32) * (step * scale.astype(np.float32)) + bias
 

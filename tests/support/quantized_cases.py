@@ -6,6 +6,7 @@ import warnings
 LAYERS = [
     ("plain", 3, 20, 7, 1.0, 0.0, True), ("one row", 1, 33, 18, 5.0, 0.0, True),
     ("positive", 4, 8, 3, 1.0, 9.0, False), ("negative", 2, 5, 2, 0.01, -1.0, True),
+    ("symmetric", 4, 20, 7, 1.0, 0.0, True),
     ("tiny", 2, 6, 4, 1e-7, 0.0, True), ("large", 2, 6, 4, 1e6, 0.0, False),
 ]
 QCONFIGS = ("default_dynamic_qconfig", "per_channel_dynamic_qconfig", "float16_dynamic_qconfig")
@@ -26,10 +27,11 @@ OBSERVERS = {
 
 def layer(torch, case):
     """(float model of one layer, its input) of a case, drawn anew with one seed."""
-    _, batch, inputs, outputs, factor, shift, bias = case
+    name, batch, inputs, outputs, factor, shift, bias = case
     torch.manual_seed(5)
     model = torch.nn.Sequential(torch.nn.Linear(inputs, outputs, bias=bias))
-    return model, torch.randn(batch, inputs) * factor + shift
+    x = torch.randn(batch, inputs) * factor + shift
+    return model, torch.cat((x, -x)) if name == "symmetric" else x
 
 
 def quantized(torch, model, qconfig, **options):

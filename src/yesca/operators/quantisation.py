@@ -27,6 +27,8 @@ _BYTES = {-128: int8, 0: uint8}
 AT_ONCE = 1 << 14  # elements that one thread quantises sooner than two stages do
 EXTRAS = 2  # groups of packed weights that hold sums and scales
 SMALLEST_SCALE = 6.0999998822808266e-05  # float32's 6.1e-5: narrower ranges are widened
+#: Bounds an activation, as in PyTorch: the end of a range may be rounded to its top + 1.
+BYTE = 255
 
 
 # ---- each element by itself --------------------------------------------------------------------
@@ -273,7 +275,7 @@ def _bytes_at_once(p: Any, x: Any, lines: Any, found: Any, top: int) -> None:
     def body(v: Expr) -> tuple[Expr, ...]:
         scale, zero = _chosen(p, fold("min", v), fold("max", v), 0, top)
         single = cast(scale, float32)
-        return _in_steps(v, const(1, float32) / single, zero, 0, top, True), single, zero
+        return _in_steps(v, const(1, float32) / single, zero, 0, BYTE, True), single, zero
 
     goal = lines.seen(((size,), (1,), 0))
     p.rows(body, [flat], [goal, *(part.as_rows() for part in _parts(found))], (), size)
@@ -285,7 +287,7 @@ def _bytes(p: Any, x: Any, lines: Any, found: Any, top: int) -> None:
     parts = _parts(found)
     _range(p, x, 0, top, lambda scale, zero: (cast(scale, float32), zero), parts)
     outer = shape[:-1]
-    p.rows(lambda v, scale, zero: _in_steps(v, const(1, float32) / scale, zero, 0, top, True),
+    p.rows(lambda v, scale, zero: _in_steps(v, const(1, float32) / scale, zero, 0, BYTE, True),
            [x, *(part.seen((outer, (0,) * len(outer), 0)).as_rows() for part in parts)],
            [lines.seen((shape, lines.spec.strides, 0))], outer, shape[-1])
 
@@ -298,4 +300,4 @@ def _parts(found: Any) -> list[Any]:
 rows("_quantized_linear(Tensor self, Tensor weight, Tensor? bias, int inputs, int outputs, "
      "int top) -> Tensor", _quantized_linear, kind="contraction", method=False,
      node_name="WarnNotImplemented",
-     doc="self @ weights.T + bias, self taken as integers of 0 to `top`, the weights packed.")
+     doc="self @ weights.T + bias, self taken as bytes by the range [0, top], the weights packed.")

@@ -11,6 +11,7 @@ from ...base.frames import warn
 from ...core.dtypes import NAMED, DType, float16
 from ...nn.modules import linear, rnn
 from ...nn.modules.module import Module
+from ...nn.utils.parametrize import type_before_parametrizations
 from .qconfig import default_dynamic_qconfig, float16_dynamic_qconfig
 from .quantization_mappings import get_default_dynamic_quant_module_mappings
 
@@ -93,7 +94,7 @@ def propagate_qconfig_(module: Module, qconfig_dict: dict[Any, Any] | None = Non
 
 
 def _propagate(module: Any, spec: dict[Any, Any], inherited: Any, name: str) -> None:
-    found = spec.get(name, spec.get(type(module), inherited))
+    found = spec.get(name, spec.get(type_before_parametrizations(module), inherited))
     found = getattr(module, "qconfig", found)
     module.qconfig = found
     for part, child in module.named_children():
@@ -141,9 +142,10 @@ def _children(module: Module) -> Iterable[tuple[str, Module]]:
 def swap_module(mod: Any, mapping: dict[type, Any], custom_module_class_mapping: Any = None,
                 use_precomputed_fake_quant: bool = False) -> Any:
     """The quantized layer for a layer with a `qconfig`, with its hooks; else the layer itself."""
-    if getattr(mod, "qconfig", None) is None or type(mod) not in mapping:
+    kind = type_before_parametrizations(mod)
+    if getattr(mod, "qconfig", None) is None or kind not in mapping:
         return mod
-    made = mapping[type(mod)].from_float(mod)
+    made = mapping[kind].from_float(mod)
     if made is not mod:
         made._forward_pre_hooks.update(mod._forward_pre_hooks)
         made._forward_hooks.update(mod._forward_hooks)

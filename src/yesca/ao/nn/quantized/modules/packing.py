@@ -10,6 +10,7 @@ from ....._quantized import QuantizedTensor, plain
 from ....._tensor import Tensor
 from .....autograd.modes import no_grad
 from .....core.dtypes import NAMED, SCALAR_NAMES, float16, float32, float64, int8, int32
+from .....dispatch.state import STATE, set_autocast
 from .....targets.products_int8 import DEPTH, LANES
 
 HALF_MOST = 65504.0
@@ -38,8 +39,12 @@ class PackedLinear:
         self.bias = bias
         with no_grad():
             if isinstance(weight, QuantizedTensor):
+                if bias is not None and bias.dtype is not float32:
+                    raise RuntimeError("expected scalar type Float but found "
+                                       f"{SCALAR_NAMES[bias.dtype]}; the bias is kept in float32")
                 self._pack(weight)
             elif weight.dtype is float32:
+                self.bias = None if bias is None else bias.to(float32)
                 self.weight = ops.clamp(weight.detach(), -HALF_MOST, HALF_MOST).to(float16).to(
                     float32)
                 self._operands = None
@@ -79,9 +84,13 @@ class PackedLinear:
         if self._operands is not None:
             *operands, _ = self._operands
             return ops._quantized_linear(x, *operands, top)  # type: ignore[no-any-return]
-        if not isinstance(self.weight, QuantizedTensor):
-            return ops.linear(x, self.weight, self.bias)  # type: ignore[no-any-return]
-        return self._with_zero_points(x, top)
+        lower = STATE.autocast
+        set_autocast(None)  # to autocast, a layer is one operator that is in none of its lists
+        try:
+            return self._with_zero_points(x, top) if isinstance(self.weight, QuantizedTensor) \
+                else ops.linear(x, self.weight, self.bias)
+        finally:
+            set_autocast(lower)
 
     def _with_zero_points(self, x: Tensor, top: int) -> Tensor:
         """The product where weights have zero points: integers in float64, which holds the sums."""
@@ -89,7 +98,7 @@ class PackedLinear:
         scale, zero = ops._affine_range(x.detach(), 0, top)
         bytes_ = ops._quantize_affine(x.detach(), scale, zero, 0, FULL, True)
         factors, zeros = made.along(2)
-        left = ops.clamp(bytes_, max=top).to(float64) - zero
+        left = bytes_.to(float64) - zero
         right = plain(self.weight).to(float64) - zeros
         factors = ops.reshape(ops.as_tensor(factors).to(float32), (-1,))
         found = ops.matmul(left, right.t()).to(float32) * (scale.to(float32) * factors)

@@ -103,7 +103,9 @@ class Linear(Module):
         known = (floats.Linear, floats.NonDynamicallyQuantizableLinear)
         if type(mod) not in known:
             raise AssertionError("nn.quantized.dynamic.Linear.from_float only works for one of"
-                                 f"{[one.__name__ for one in known]}, got {type(mod)}")
+                                 f"{[one.__name__ for one in known]}, got {type(mod)}; where it "
+                                 "is parametrized, nn.utils.parametrize.remove_parametrizations "
+                                 "settles its weight")
         if not hasattr(mod, "qconfig"):
             raise AssertionError("Input float module must have qconfig defined")
         given = None if mod.qconfig is None else mod.qconfig.weight
