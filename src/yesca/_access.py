@@ -20,7 +20,7 @@ from .core.memory_formats import is_in
 from .core.spec import Spec, spec
 from .core.storage import EXPORTED
 from .core.tensor_base import Moved, TensorBase, address_of, place_on_tape
-from .dispatch import bridges, creation, from_data
+from .dispatch import bridges, creation, from_data, handlers
 from .dispatch.call import OPERATORS
 from .dispatch.shortcuts import note_read
 from .dispatch.state import HOOKED_LEAVES, STATE
@@ -72,6 +72,8 @@ def _readable(tensor: Any) -> None:
 
 def read_one(tensor: Any) -> Any:
     """The first element as a Python number."""
+    if handlers.seen((tensor,)):
+        return handlers.named("_local_scalar_dense", tensor)
     _readable(tensor)
     base = tensor._spec
     address = address_of(tensor)
@@ -112,11 +114,20 @@ def decode(raw: bytes, dtype: DType) -> list[Any]:
     return list(struct.unpack(f"{count}{dtype.format}", raw))
 
 
+def _refuse_handling(tensor: Any, method: str, rest: str) -> None:
+    """Refuse to read the memory of a tensor whose class handles operators: it may have none."""
+    if handlers.takes_over(type(tensor)):
+        raise RuntimeError(f".{method}() is not supported for tensor subclasses{rest} Its class "
+                           "handles operators, and may hold no values itself: ask a plain tensor "
+                           "that it computes.")
+
+
 _LISTED = frozenset("?bBhHiIqQfd")  # formats that Python's memory views make lists of
 
 
 def to_list(tensor: Any) -> Any:
     """Nested lists of Python numbers."""
+    _refuse_handling(tensor, "tolist", f", got {type(tensor).__name__}.")
     if tensor._spec.device is not CPU and tensor._spec.ndim:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     _readable(tensor)
@@ -145,6 +156,7 @@ _kinds: dict[DType, Any] = {}  # NumPy's dtypes
 
 def to_numpy(tensor: Any, force: bool) -> Any:
     """An array over the same memory."""
+    _refuse_handling(tensor, "numpy", ".")
     note_read()
     import numpy as np
 

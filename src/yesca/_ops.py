@@ -13,6 +13,7 @@ from typing import Any
 from .base import absent
 from .base.naming import lives_in
 from .core.tensor_base import TensorBase
+from .dispatch.handlers import seen, takes_over
 from .dispatch.inplace import bump
 from .dispatch.state import STATE, set_grad
 from .library._schemas import FunctionSchema, tensors_of
@@ -47,6 +48,7 @@ class OpOverload:
         self.backward: Callable[..., Any] | None = None
         self.setup_context: Callable[..., Any] | None = None
         self.batched: Callable[..., Any] | None = None
+        self.rules: dict[type, Callable[..., Any]] = {}  # in place of classes' __torch_dispatch__
         self.owner: Any = None  # the CustomOpDef, whose results may not be its arguments
         self._function: Any = None
 
@@ -81,7 +83,9 @@ class OpOverload:
         if kernel is not None and not _on_meta(tensors, self.kernels):
             return self._run(kernel, values)
         functional = self._schema.returns and not self._schema.is_mutable
-        if functional and (STATE.levels or STATE.grad and any(t.requires_grad for t in tensors)):
+        levels = STATE.levels
+        if functional and (levels and not levels[-1].dispatches
+                           or STATE.tape and any(t.requires_grad for t in tensors)):
             from .library._tape import on_tape
 
             return on_tape(self, values)
@@ -97,7 +101,9 @@ class OpOverload:
         return self.casts.get(kind) if is_autocast_enabled(kind) else None
 
     def compute(self, values: Sequence[Any], tensors: list[Any]) -> Any:
-        """What the kernel for these arguments gives, off the tape and all levels."""
+        """What modes and classes that see the call give, else the kernel, off the tape."""
+        if seen(tensors):
+            return self._dispatched(values, tensors)
         kernel = self._kernel(tensors)
         before = STATE.grad
         set_grad(False)
@@ -109,6 +115,16 @@ class OpOverload:
             self.owner._check_results(made, tensors)
         for tensor in tensors_of(self._schema, values, written=True):
             bump(tensor)
+        return made
+
+    def _dispatched(self, values: Sequence[Any], tensors: list[Any]) -> Any:
+        from .aten.stations import below
+
+        outermost = not STATE.below
+        made = self._schema.results(below(self, *self.elided(values)))
+        for tensor in tensors_of(self._schema, values, written=True):
+            if outermost and takes_over(type(tensor)):  # others the kernel writes, and counts
+                bump(tensor)
         return made
 
     def _run(self, kernel: Callable[..., Any], values: Sequence[Any]) -> Any:
@@ -136,6 +152,20 @@ class OpOverload:
             f"Could not run '{self.name()}' with arguments from the '{kind.upper()}' backend: it "
             f"has a kernel for {known}. register_kernel or Library.impl gives it another one.")
 
+    def elided(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """A full tuple of arguments as handlers get them: without what equals its default."""
+        positional: list[Any] = []
+        named: dict[str, Any] = {}
+        spare = 0  # positional ones at the end that need not be given
+        for argument, value in zip(self._schema.arguments, values, strict=True):
+            default = argument.has_default_value() and _same(value, argument.default_value)
+            if not argument.kwarg_only:
+                positional.append(value)
+                spare = spare + 1 if default else 0
+            elif not default:
+                named[argument.name] = value
+        return tuple(positional[:len(positional) - spare]), named
+
     def name(self) -> str:
         """`namespace::name`, with the overload if it has one."""
         overload = f".{self._schema.overload_name}" if self._schema.overload_name else ""
@@ -152,6 +182,13 @@ class OpOverload:
 
     def __reduce__(self) -> Any:
         return _found, (self.overloadpacket._qualified_op_name, self._overloadname)
+
+
+def _same(value: Any, default: Any) -> bool:
+    """Whether a value is a default: 1 and 1.0 are two."""
+    if isinstance(value, (list, tuple)) and isinstance(default, (list, tuple)):
+        return len(value) == len(default) and all(map(_same, value, default))
+    return type(value) is type(default) and value == default
 
 
 def _found(name: str, overload: str) -> OpOverload:

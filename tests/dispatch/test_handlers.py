@@ -211,7 +211,7 @@ def test_copies_and_pickles():
 
 def test_there_is_no_memory_behind_a_wrapper():
     x = Twice(torch.ones(2), torch.zeros(2))
-    with pytest.raises(RuntimeError, match="storage"):
+    with pytest.raises(RuntimeError, match=r"numpy\(\) is not supported for tensor subclasses"):
         torch.Tensor.numpy(x)
     with pytest.raises(RuntimeError, match="__torch_dispatch__"):
         torch.Tensor._make_wrapper_subclass(torch.nn.Parameter, (2,))
@@ -262,3 +262,39 @@ def test_other_threads():
     thread.start()
     thread.join()
     assert found == [[2.0, 2.0]]
+
+
+@pytest.mark.parametrize(("read", "value"), [
+    (bool, True), (float, 2.0), (int, 2), (complex, 2 + 0j), (lambda x: x.item(), 2.0),
+    (torch.is_nonzero, True), (lambda x: not x, False)])
+def test_numbers_are_read_by_the_class(read, value):
+    assert read(Logged(torch.tensor([2.0]))) == value
+    assert SEEN == ["aten._local_scalar_dense.default"]
+
+
+def test_membership_is_asked_of_the_class():
+    assert 2.0 in Logged(torch.tensor([1.0, 2.0]))
+    assert SEEN == ["aten.eq.Scalar", "aten.any.default", "aten._local_scalar_dense.default"]
+
+
+def test_what_has_no_single_number_is_refused_before_the_class():
+    x = Logged(torch.ones(2))
+    with pytest.raises(RuntimeError, match="a Tensor with 2 elements cannot be converted"):
+        x.item()
+    with pytest.raises(RuntimeError, match="more than one value is ambiguous"):
+        bool(x)
+    with pytest.raises(ValueError, match="only one element tensors"):
+        float(x)
+    assert not SEEN
+
+
+def test_lists_and_arrays_are_not_of_a_class():
+    import numpy as np
+
+    x = Logged(torch.ones(2))
+    with pytest.raises(RuntimeError, match=r"\.tolist\(\) is not supported for tensor subclasses, "
+                                           "got Logged"):
+        x.tolist()
+    for read in (lambda: x.numpy(), lambda: np.asarray(x), lambda: x.numpy(force=True)):
+        with pytest.raises(RuntimeError, match=r"\.numpy\(\) is not supported for tensor subc"):
+            read()

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import yesca as torch
+from yesca.utils._python_dispatch import TorchDispatchMode
+from yesca.utils._pytree import tree_map_only
 from yesca import Tensor
 
 
@@ -328,3 +330,147 @@ def test_names_and_schemas_that_are_refused():
         torch.ops.tests.plain.foo  # noqa: B018
     with pytest.raises(OSError, match="cannot be loaded"):
         torch.ops.load_library("x.so")
+
+
+# ---- modes and classes that see operators -------------------------------------------------------
+
+class _Log(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.seen.append((str(func), len(args), kwargs))
+        return func(*args, **(kwargs or {}))
+
+
+class _Wrapped(torch.Tensor):
+    seen = []
+
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(
+            cls, inner.shape, dtype=inner.dtype, requires_grad=inner.requires_grad)
+
+    def __init__(self, inner):
+        self.inner = inner.detach()
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        cls.seen.append(str(func))
+        made = func(*tree_map_only(cls, lambda t: t.inner, args), **(kwargs or {}))
+        return tree_map_only(torch.Tensor, cls, made)
+
+
+def _squared():
+    @torch.library.custom_op("custom_seen::square", mutates_args=())
+    def square(x: torch.Tensor) -> torch.Tensor:
+        return x * x
+
+    square.register_autograd(
+        lambda ctx, grad: grad * 2 * ctx.saved_tensors[0],
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[0]))
+    return square
+
+
+def test_a_mode_sees_one_operator_and_its_kernel_runs_unseen():
+    square, log, x = _squared(), _Log(), torch.tensor([3.0])
+    with log:
+        made = [square(x), torch.ops.custom_seen.square(x),
+                torch.ops.custom_seen.square.default(x)]
+    assert log.seen == [("custom_seen.square.default", 1, {})] * 3
+    assert [m.tolist() for m in made] == [[9.0]] * 3
+
+
+def test_modes_hand_the_operator_to_the_ones_around_them():
+    square, outer, inner, x = _squared(), _Log(), _Log(), torch.ones(1)
+    with outer, inner:
+        square(x)
+    assert outer.seen == inner.seen == [("custom_seen.square.default", 1, {})]
+
+
+def test_a_mode_stands_below_the_derivative():
+    square, log = _squared(), _Log()
+    x = torch.tensor([3.0], requires_grad=True)
+    with log:
+        y = square(x)
+        assert [name for name, *_ in log.seen] == ["custom_seen.square.default"]
+        y.sum().backward()
+    assert x.grad.tolist() == [6.0]
+    names = [name for name, *_ in log.seen]
+    assert names.count("custom_seen.square.default") == 1
+    assert names.count("aten.mul.Tensor") == 2  # those of the derivative
+
+
+def test_a_mode_sees_writes_without_defaults():
+    @torch.library.custom_op("custom_seen::scale_", mutates_args="x")
+    def scale_(x: torch.Tensor, by: float = 2.0, *, times: int = 1) -> None:
+        x.mul_(by ** times)
+
+    log, x = _Log(), torch.ones(1)
+    with log:
+        scale_(x)
+        scale_(x, 2.0, times=2)
+    assert log.seen == [("custom_seen.scale_.default", 1, {}),
+                        ("custom_seen.scale_.default", 1, {"times": 2})]
+    assert x.tolist() == [8.0]
+    plain = torch.ones(1)
+    scale_(plain)
+    scale_(plain, 2.0, times=2)
+    assert x._version == plain._version
+
+
+def test_a_batch_is_above_a_mode():
+    square, log = _squared(), _Log()
+    with log:
+        made = torch.vmap(square)(torch.tensor([2.0, 3.0]))
+    assert made.tolist() == [4.0, 9.0]
+    assert [n for n, *_ in log.seen].count("custom_seen.square.default") == 2
+
+
+def test_a_class_sees_the_operator():
+    square = _squared()
+    _Wrapped.seen.clear()
+    made = square(_Wrapped(torch.tensor([3.0], requires_grad=True)))
+    assert _Wrapped.seen == ["custom_seen.square.default"]
+    assert type(made) is _Wrapped
+    assert made.requires_grad
+    assert made.inner.tolist() == [9.0]
+
+
+def test_rules_for_a_mode_and_a_class():
+    square, log, x = _squared(), _Log(), torch.tensor([3.0])
+    given = []
+
+    @square.register_torch_dispatch(_Log)
+    def _(mode, func, types, args, kwargs):
+        given.append((mode, str(func), types, kwargs))
+        return args[0]
+
+    torch.library.register_torch_dispatch(
+        "custom_seen::square", _Wrapped, lambda cls, func, types, args, kwargs: cls(args[0].inner))
+
+    class Further(_Log):
+        pass
+
+    further = Further()
+    with log:
+        assert square(x).tolist() == [3.0]
+    with further:
+        assert square(x).tolist() == [9.0]  # its own class has no rule
+    assert given == [(log, "custom_seen.square.default", (), {})]
+    assert not log.seen
+    assert len(further.seen) == 1
+    assert square(_Wrapped(x)).inner.tolist() == [3.0]
+
+
+def test_what_a_mode_returns_is_of_the_schema():
+    class Wrong(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return 3
+
+    square, x = _squared(), torch.ones(1)
+    with pytest.raises(RuntimeError, match="Unable to cast 3 to Tensor"), Wrong():
+        square(x)
+    with pytest.raises(ValueError, match="expected an operator"):
+        torch.library.register_torch_dispatch(3, Wrong, print)

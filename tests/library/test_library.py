@@ -251,3 +251,33 @@ def test_a_compiled_call_that_differs():
     broken = made("counting", counting, torch.empty_like)
     with pytest.raises(library._checks.OpCheckError, match="test_aot_dispatch_dynamic"):
         library.opcheck(broken, (torch.ones(2),))
+
+
+def test_modes_see_one_operator_or_the_parts_of_a_composite():
+    from yesca.utils._python_dispatch import TorchDispatchMode
+
+    seen = []
+
+    class Log(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    lib = torch.library.Library("lib_seen", "FRAGMENT")
+    lib.define("one(Tensor x) -> Tensor")
+    lib.impl("one", lambda x: x * 2, "CPU")
+    lib.define("parts(Tensor x) -> Tensor")
+    lib.impl("parts", lambda x: x * 2 + 1, "CompositeImplicitAutograd")
+    x = torch.ones(1)
+    with Log():
+        assert torch.ops.lib_seen.one(x).tolist() == [2.0]
+        assert torch.ops.lib_seen.parts(x).tolist() == [3.0]
+    assert seen == ["lib_seen.one.default", "aten.mul.Tensor", "aten.add.Tensor"]
+
+    torch.library.register_torch_dispatch(
+        "lib_seen::one", Log, lambda mode, func, types, args, kwargs: args[0] * 5, lib=lib)
+    with Log():
+        assert torch.ops.lib_seen.one(x).tolist() == [5.0]
+    op = torch.ops.lib_seen.one.default
+    lib._destroy()
+    assert not op.rules

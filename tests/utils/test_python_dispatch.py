@@ -264,3 +264,32 @@ def test_reentrant_dispatch_records():
     with Reenter():
         torch.ones(2, requires_grad=True) * 2
     assert found == [False, True]
+
+
+@pytest.mark.parametrize("read", [
+    bool, float, int, complex, torch.is_nonzero, lambda x: x.item(),
+    lambda x: [1, 2, 3, 4][x.int()],
+])
+def test_numbers_that_are_read_are_seen(read):
+    x, log = torch.tensor([3.0]), Log()
+    with log:
+        made = read(x)
+    assert made == read(x)
+    assert log.seen[-1] == "aten._local_scalar_dense.default"
+    assert log.seen.count("aten._local_scalar_dense.default") == 1
+    with log:
+        bool((x > 0).all())
+        assert 3.0 in x
+        assert x.tolist() == [3.0]
+    assert log.seen[-6:] == [
+        "aten.gt.Scalar", "aten.all.default", "aten._local_scalar_dense.default",
+        "aten.eq.Scalar", "aten.any.default", "aten._local_scalar_dense.default"]
+
+
+def test_a_mode_says_what_a_number_is():
+    class Seven(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return 7.0 if func is aten._local_scalar_dense.default else func(*args, **kwargs)
+
+    with Seven():
+        assert float(torch.ones(1)) == 7.0

@@ -39,7 +39,7 @@ class AtenOverload(OpOverload):
         levels = STATE.levels
         if levels and not levels[-1].transforms:
             return protocol.through_mode(self, args, kwargs)
-        if levels and levels[-1].dispatches or handlers.owners((*args, *kwargs.values())):
+        if handlers.seen((*args, *kwargs.values())):
             from . import stations
 
             return stations.called(self, args, kwargs)
@@ -54,20 +54,6 @@ class AtenOverload(OpOverload):
         values = self._schema.bound(args, kwargs)
         args, kwargs = self.elided(values)
         return self.kernel(*args, **kwargs)
-
-    def elided(self, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """A full tuple of arguments as handlers get them: without what equals its default."""
-        positional: list[Any] = []
-        named: dict[str, Any] = {}
-        spare = 0  # positional ones at the end that need not be given
-        for argument, value in zip(self._schema.arguments, values, strict=True):
-            default = argument.has_default_value() and _same(value, argument.default_value)
-            if not argument.kwarg_only:
-                positional.append(value)
-                spare = spare + 1 if default else 0
-            elif not default:
-                named[argument.name] = value
-        return tuple(positional[:len(positional) - spare]), named
 
     @cached_property
     def kernel(self) -> Callable[..., Any]:
@@ -96,13 +82,6 @@ def _found(name: str, overload: str) -> Any:
     from .._ops import find
 
     return find(f"aten::{name}", overload)
-
-
-def _same(value: Any, default: Any) -> bool:
-    """Whether a value is a default: 1 and 1.0 are two."""
-    if isinstance(value, (list, tuple)) and isinstance(default, (list, tuple)):
-        return len(value) == len(default) and all(map(_same, value, default))
-    return type(value) is type(default) and value == default
 
 
 def _targets(op: AtenOverload) -> list[str]:

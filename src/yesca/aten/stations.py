@@ -184,7 +184,9 @@ def _through_mode(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     levels = STATE.levels
     level = levels[-1]
     with set_aside(levels[:-1]):
-        made = level.mode.__torch_dispatch__(op, types, args, kwargs)
+        rule = op.rules.get(type(level.mode))
+        made = level.mode.__torch_dispatch__(op, types, args, kwargs) if rule is None \
+            else rule(level.mode, op, types, args, kwargs)
         if made is NotImplemented:
             if not types:
                 raise _refused(op, [level.mode])
@@ -195,7 +197,10 @@ def _through_mode(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 def _offered(op: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     types = tuple([type(t) for t in found])
     for one in found:
-        made = type(one).__torch_dispatch__(op, types, args, kwargs)
+        cls = type(one)
+        rule = op.rules.get(cls)
+        made = cls.__torch_dispatch__(op, types, args, kwargs) if rule is None \
+            else rule(cls, op, types, args, kwargs)
         if made is not NotImplemented:
             return made
     raise _refused(op, found)

@@ -226,7 +226,7 @@ NAMES: dict[str, str] = {
         "supported_ops unsupported_tensor_ops"
     ),
     "library": (
-        "EffectType NAMELESS_SCHEMA device_types_t get_kernel register_torch_dispatch"
+        "EffectType NAMELESS_SCHEMA device_types_t get_kernel"
     ),
     "masked": "MaskedTensor as_masked_tensor is_masked_tensor masked_tensor maskedtensor",
     "mps": "Event compile_shader event load_metallib profiler",

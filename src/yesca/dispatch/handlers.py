@@ -52,6 +52,18 @@ def owners(values: Iterable[Any]) -> list[Any]:
     return found
 
 
+def seen(values: Iterable[Any]) -> bool:
+    """Whether the innermost level, or the class of an operand, sees operators below the tape."""
+    levels = STATE.levels
+    return bool(levels and levels[-1].dispatches) \
+        or any(takes_over(type(one)) for one in tensors_in(values))
+
+
+def named(operator: str, tensor: Any) -> Any:
+    """Run an operator of PyTorch's name before those who see it."""
+    return _stations().named(operator, (tensor,), {})
+
+
 @cache
 def _stations() -> Any:
     return import_module("..aten.stations", __package__)
@@ -72,16 +84,12 @@ def adopt(cls: Any) -> None:
     if not takes_over(cls):
         return
     call.intercept(intercepted)
-    for name, operator in (("detach", "detach"), ("item", "_local_scalar_dense")):
-        if getattr(cls.__mro__[1], name) is getattr(cls, name):
-            setattr(cls, name, _method(operator))
+    if cls.__mro__[1].detach is cls.detach:
+        cls.detach = _detach
 
 
-def _method(operator: str) -> Any:
-    def method(self: Any) -> Any:
-        return _stations().named(operator, (self,), {})
-
-    return method
+def _detach(self: Any) -> Any:
+    return named("detach", self)
 
 
 # ---- tensors without memory ----------------------------------------------------------------------
@@ -126,4 +134,5 @@ def rebuilt(cls: Any, dtype: Any, size: Any, stride: Any, storage_offset: Any, l
                    layout=layout, device=device, requires_grad=requires_grad)
 
 
-__all__ = ["adopt", "disabled", "intercepted", "owners", "rebuilt", "takes_over", "wrapper"]
+__all__ = ["adopt", "disabled", "intercepted", "named", "owners", "rebuilt", "seen", "takes_over",
+           "wrapper"]

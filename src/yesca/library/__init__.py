@@ -17,7 +17,7 @@ from .._lazy import lazily
 _HOMES = {
     "_registering": (
         "Library impl define fallthrough_kernel register_autocast register_fake register_autograd "
-        "register_kernel register_vmap impl_abstract get_ctx OpOverload"
+        "register_kernel register_torch_dispatch register_vmap impl_abstract get_ctx OpOverload"
     ),
     "_custom": "custom_op CustomOpDef",
     "_schemas": "infer_schema",

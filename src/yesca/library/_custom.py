@@ -131,6 +131,13 @@ class CustomOpDef:
 
         register_autocast(self, device_type, cast_inputs)
 
+    def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Function | None = None, /
+                                ) -> Any:
+        """What a dispatch mode, or a class of tensors, does with this operator alone."""
+        from ._registering import register_torch_dispatch
+
+        return register_torch_dispatch(self, torch_dispatch_class, *([] if fn is None else [fn]))
+
     @contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
         """In a `with` block, use or leave out the kernel of a device type."""

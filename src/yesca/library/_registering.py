@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from .. import _ops
@@ -53,7 +54,7 @@ class Library:
                     "to it.")
             _taken.add(ns)
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
-        self._entered: list[tuple[Any, str]] = []  # operators (""), or kernels (their keys)
+        self._entered: list[Callable[[], Any]] = []  # what takes back each registration
         self._finalizer = weakref.finalize(self, _forget, self._entered,
                                            ns if kind == "DEF" else "")
 
@@ -74,7 +75,7 @@ class Library:
                 "call to def().")
         made = _ops.define(own)
         made.tags = list(tags) if isinstance(tags, (list, tuple)) else [tags]
-        self._entered.append((made, ""))
+        self._entered.append(partial(_ops.remove, made))
         return made.name().partition("::")[2]
 
     def impl(self, op_name: Any, fn: Function, dispatch_key: str = "", *,
@@ -95,7 +96,7 @@ class Library:
             raise RuntimeError(f"{op.name()} has a kernel for {key} already; "
                                "allow_override=True replaces it")
         op.kernels[key] = fn
-        self._entered.append((op, key))
+        self._entered.append(partial(op.kernels.pop, key, None))
 
     def _own(self, op_name: Any) -> Any:
         if not isinstance(op_name, str):
@@ -107,12 +108,9 @@ class Library:
         self._finalizer()
 
 
-def _forget(entered: list[tuple[Any, str]], namespace: str) -> None:
-    for op, key in reversed(entered):
-        if key:
-            op.kernels.pop(key, None)
-        else:
-            _ops.remove(op)
+def _forget(entered: list[Callable[[], Any]], namespace: str) -> None:
+    for take_back in reversed(entered):
+        take_back()
     entered.clear()
     _taken.discard(namespace)
 
@@ -219,6 +217,38 @@ def register_vmap(op: Any, func: Function | None = None, /, *, lib: Any = None) 
 
     def enter(function: Function) -> Function:
         own.batched = function
+        return function
+
+    return enter if func is None else enter(func)
+
+
+def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Function | None = None, /, *,
+                            lib: Library | None = None) -> Any:
+    """What a dispatch mode, or a class of tensors, does with one operator.
+
+    Instead of its `__torch_dispatch__`, `func(mode, op, types, args, kwargs)` is called, with the
+    class in the place of the mode for tensors. Subclasses have rules of their own.
+
+    >>> import yesca as torch
+    >>> from yesca.utils._python_dispatch import BaseTorchDispatchMode
+    >>> class Quiet(BaseTorchDispatchMode):
+    ...     pass
+    >>> @torch.library.custom_op("demo::half", mutates_args=())
+    ... def half(x: torch.Tensor) -> torch.Tensor:
+    ...     return x / 2
+    >>> @torch.library.register_torch_dispatch("demo::half", Quiet)
+    ... def _(mode, op, types, args, kwargs):
+    ...     return torch.zeros_like(args[0])
+    >>> with Quiet():
+    ...     half(torch.ones(2))
+    tensor([0., 0.])
+    """
+    own = operator_of(op)
+
+    def enter(function: Function) -> Function:
+        own.rules[torch_dispatch_class] = function
+        if lib is not None:
+            lib._entered.append(partial(own.rules.pop, torch_dispatch_class, None))
         return function
 
     return enter if func is None else enter(func)
