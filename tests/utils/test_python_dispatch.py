@@ -293,3 +293,37 @@ def test_a_mode_says_what_a_number_is():
 
     with Seven():
         assert float(torch.ones(1)) == 7.0
+
+
+@pytest.mark.parametrize("made", [3, "s", [1, 2], (torch.ones(1),), True])
+def test_what_is_no_tensor_is_refused(made):
+    class Wrong(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return made
+
+    x = torch.ones(2)
+    for call in (lambda: x + 1, lambda: x.add_(1), lambda: torch.ones(2)):
+        with pytest.raises(RuntimeError, match="Unable to cast .* to Tensor"), Wrong():
+            call()
+
+
+@pytest.mark.parametrize(("then", "other", "seen"), [
+    (torch.ones(2), 0.0, ["scalar_tensor.default", "where.self"]),
+    (1.0, 2, ["scalar_tensor.default"] * 2 + ["where.self"]),
+    (torch.ones(2, dtype=torch.int64), 1.5,
+     ["scalar_tensor.default", "_to_copy.default", "where.self"]),
+    (torch.ones(2), torch.zeros(2), ["where.self"]),
+])
+def test_a_choice_among_numbers_is_one_among_tensors(then, other, seen):
+    mask, log = torch.tensor([True, False]), Log()
+    with log:
+        made = torch.where(mask, then, other)
+    assert log.seen == [f"aten.{name}" for name in seen]
+    torch.testing.assert_close(made, torch.where(mask, then, other))
+
+
+def test_a_choice_has_its_gradient():
+    x = torch.tensor([1.0, -1.0], requires_grad=True)
+    with Log():
+        torch.where(x > 0, x, 0.0).sum().backward()
+    assert x.grad.tolist() == [1.0, 0.0]

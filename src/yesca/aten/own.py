@@ -21,6 +21,10 @@ class OwnSchema(schemas.AtenSchema):
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         return (*args, *(kwargs[a.name] for a in self.arguments[len(args):]))
 
+    def results(self, made: Any) -> Any:
+        """A record may give several: as they are."""
+        return made
+
 
 class OwnOverload(OpOverload):
     """A record as an operator that modes see."""

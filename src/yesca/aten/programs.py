@@ -15,6 +15,7 @@ from .._ops import ops
 from ..core.dtypes import bool_, uint8
 from ..core.layouts import contiguous_format, preserve_format, strided
 from ..core.numeric_limits import finfo
+from ..core.tensor_base import TensorBase
 from .formulas_of_shapes import reshaped
 
 a = ops.aten
@@ -198,6 +199,23 @@ def _filled_like(self: Any, dtype: Any, value: Any) -> Any:
 PROGRAMS["transpose"] = lambda self, dim0, dim1: a.transpose.int(self, dim0, dim1)
 PROGRAMS["squeeze"] = lambda self, dim: a.squeeze.default(self) if dim is None else \
     a.squeeze.dim(self, dim) if isinstance(dim, int) else a.squeeze.dims(self, list(dim))
+
+
+@program("select_where")
+def _select_where(condition: Any, self: Any, other: Any) -> Any:
+    """A number becomes a tensor of the common dtype first, and then the other operand too."""
+    from ..functional import result_type
+
+    if not all(isinstance(one, TensorBase) for one in (self, other)):
+        dtype = result_type(self, other)
+        other, self = (a.scalar_tensor.default(one, dtype=dtype, layout=strided,
+                                               device=condition.device)
+                       if not isinstance(one, TensorBase) else one for one in (other, self))
+        self, other = (one if one.dtype is dtype else a._to_copy.default(one, dtype=dtype)
+                       for one in (self, other))
+    return a.where.self(condition, self, other)
+
+
 PROGRAMS["square"] = lambda self: a.pow.Tensor_Scalar(self, 2)
 
 

@@ -191,7 +191,7 @@ def _through_mode(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
             if not types:
                 raise _refused(op, [level.mode])
             made = below(op, args, kwargs)
-        return made
+        return _checked(op, made)
 
 
 def _offered(op: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -202,8 +202,16 @@ def _offered(op: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[str,
         made = cls.__torch_dispatch__(op, types, args, kwargs) if rule is None \
             else rule(cls, op, types, args, kwargs)
         if made is not NotImplemented:
-            return made
+            return _checked(op, made)
     raise _refused(op, found)
+
+
+def _checked(op: Any, made: Any) -> Any:
+    """What a handler returned; RuntimeError or TypeError where tensors are wanted instead."""
+    returns = op._schema.returns
+    if returns and all(one.type == "Tensor" for one in returns):
+        op._schema.results(made)
+    return made
 
 
 def _refused(op: Any, found: list[Any]) -> TypeError:
