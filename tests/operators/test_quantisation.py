@@ -124,3 +124,12 @@ def test_ranges_that_no_scale_fits():
     assert (scale.item(), zero.item()) == (pytest.approx(0.1), 0)
     scale, _ = ops._affine_range(torch.tensor([1e-9, 2e-9]), 0, 127)
     assert scale.item() == pytest.approx(6.1e-5)
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, scale, zero: torch.fake_quantize_per_channel_affine(x, scale, zero, 0, 0, 255),
+    lambda x, scale, zero: torch.fake_quantize_per_tensor_affine(x, scale[:1], zero[:1], 0, 255)])
+def test_scales_are_not_learned(call):
+    x, scale = torch.ones(2, 3, requires_grad=True), torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="not differentiable with respect to argument 'scale'"):
+        call(x, scale, torch.zeros(2, dtype=torch.int32))

@@ -15,7 +15,7 @@ from ..core.views import movedim
 from ..loops import ir
 from ..loops.ir import Expr, cast, const, coord, fold
 from ..loops.scalar import exp, log, where
-from .kinds import composite, compute_dtype, rows
+from .kinds import composite, compute_dtype, refuse_gradient, rows
 from .losses import reduction_name
 
 
@@ -348,7 +348,7 @@ rows("nll_loss_forward(Tensor input, Tensor target, Tensor? weight, int ignore_i
 
 def _nll_public(ops: Any, input: Any, target: Any, weight: Any, ignore_index: int,
                 reduction: Any) -> Any:
-    _refuse_gradient(weight)
+    refuse_gradient(weight, "nll_loss_forward", "weight")
     return ops.nll_loss_forward(input, target, weight, ignore_index, reduction_name(reduction))[0]
 
 
@@ -367,7 +367,7 @@ def _public(ops: Any, input: Any, target: Any, weight: Any, ignore_index: int, r
     if target.shape == input.shape:
         return _with_probabilities(ops, input, target, weight, ignore_index, reduction,
                                    label_smoothing)
-    _refuse_gradient(weight)
+    refuse_gradient(weight, "nll_loss_forward", "weight")
     keep = ops.has_derivative(input)
     return ops.cross_entropy_labels(input, target, weight, ignore_index, reduction,
                                     label_smoothing, keep)[0]
@@ -389,12 +389,6 @@ def _with_probabilities(ops: Any, input: Any, target: Any, weight: Any, ignore_i
     keep = ops.has_derivative(input, target)
     return ops.cross_entropy_probabilities(input, target, weight, reduction, label_smoothing,
                                            keep)[0]
-
-
-def _refuse_gradient(weight: Any) -> None:
-    if weight is not None and weight.requires_grad:
-        raise RuntimeError("The function 'nll_loss_forward' is not differentiable with respect to "
-                           "argument 'weight'. This input cannot have requires_grad True.")
 
 
 composite("cross_entropy(Tensor input, Tensor target, Tensor? weight=None, "

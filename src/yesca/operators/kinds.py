@@ -316,3 +316,10 @@ def composite(text: str, body: Callable[..., Any], **options: Any) -> Record:
 
 __all__ = ["BOOL", "composite", "compute_dtype", "elementwise", "fold", "reduction", "rows",
            "view"]
+
+
+def refuse_gradient(value: Any, function: str, argument: str) -> None:
+    """Refuse an operand that requires a gradient; `function`: what reads it, by PyTorch's name."""
+    if getattr(value, "requires_grad", False):
+        raise RuntimeError(f"The function '{function}' is not differentiable with respect to "
+                           f"argument '{argument}'. This input cannot have requires_grad True.")

@@ -21,7 +21,7 @@ from ..loops.ir import Expr
 from ..loops.scalar import (
     absolute, cast, const, fma, fold, maximum, minimum, round_half_even, where,
 )
-from .kinds import composite, elementwise, rows
+from .kinds import composite, elementwise, refuse_gradient, rows
 
 _BYTES = {-128: int8, 0: uint8}
 AT_ONCE = 1 << 14  # elements that one thread quantises sooner than two stages do
@@ -138,6 +138,7 @@ def _check_bounds(quant_min: int, quant_max: int) -> None:
 def _per_tensor(ops: Any, self: Any, scale: Any, zero_point: Any, quant_min: int,
                 quant_max: int) -> Any:
     _check_bounds(quant_min, quant_max)
+    refuse_gradient(scale, "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", "scale")
     return ops._fake_quantize(self, scale, zero_point, quant_min, quant_max)
 
 
@@ -155,6 +156,7 @@ def _per_channel(ops: Any, self: Any, scale: Any, zero_point: Any, axis: int, qu
     if scale.numel() != zero_point.numel():
         raise RuntimeError("scale and zero-point need to have the same dimensions")
     _check_bounds(quant_min, quant_max)
+    refuse_gradient(scale, "fake_quantize_per_channel_affine_cachemask", "scale")
     shape = [1] * self.dim()
     axis = wrap_dim(axis, self.dim())
     shape[axis] = self.shape[axis]
