@@ -298,3 +298,72 @@ def test_lists_and_arrays_are_not_of_a_class():
     for read in (lambda: x.numpy(), lambda: np.asarray(x), lambda: x.numpy(force=True)):
         with pytest.raises(RuntimeError, match=r"\.numpy\(\) is not supported for tensor subc"):
             read()
+
+
+class Bare(torch.Tensor):
+    """As Logged, with the tensor's own `__torch_function__`, as most people write it."""
+
+    __new__ = Logged.__new__
+    __repr__ = Logged.__repr__
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        SEEN.append(str(func))
+        args, kwargs = tree_map_only(Bare, lambda x: x.elem, (args, kwargs or {}))
+        return tree_map(lambda x: cls(x) if isinstance(x, torch.Tensor) else x,
+                        func(*args, **kwargs))
+
+    def __tensor_flatten__(self):
+        return ["elem"], None
+
+    @staticmethod
+    def __tensor_unflatten__(inner, context, size, stride):
+        return Bare(inner["elem"])
+
+
+def test_no_function_protocol_beside_the_handler():
+    class First(Bare):
+        pass
+
+    class Second(Bare):
+        pass
+
+    assert Bare.__torch_function__ is torch._C._disabled_torch_function_impl
+    assert type(First(torch.ones(2)) + Second(torch.ones(2))).__base__ is Bare
+
+
+def test_what_is_written_comes_back():
+    x, plain = Bare(torch.ones(2)), torch.ones(2)
+    assert x.add_(1) is x
+    assert x.elem.tolist() == [2.0, 2.0]
+    assert plain.add_(x) is plain
+    assert plain.tolist() == [3.0, 3.0]
+    assert torch.ops.aten.mul_.Tensor(x, 2) is x
+
+
+@pytest.mark.parametrize("make", [
+    torch.rand_like, torch.randn_like, lambda x: torch.randint_like(x, 9),
+    lambda x: x.new_zeros(2, 3), lambda x: x.new_ones((2, 3), dtype=torch.int64),
+    lambda x: x.new_full((2,), 3.0), lambda x: x.data,
+    lambda x: torch.rand_like(x, requires_grad=True),
+], ids=["rand", "randn", "randint", "zeros", "ones", "full", "data", "grad"])
+def test_new_tensors_beside_wrappers(make):
+    plain = torch.ones(2, 3)
+    torch.manual_seed(0)
+    wanted = make(plain)
+    torch.manual_seed(0)
+    made = make(Bare(plain))
+    assert type(made) is Bare
+    assert made.requires_grad == wanted.requires_grad
+    assert torch.equal(made.elem, wanted.detach())
+
+
+def test_modules_convert_wrapped_parameters():
+    layer = torch.nn.Linear(3, 2)
+    layer.weight = torch.nn.Parameter(Bare(layer.weight.detach()))
+    before = layer.weight
+    layer.double()
+    assert layer.weight is before
+    assert type(before) is Bare
+    assert (before.dtype, before.elem.dtype) == (torch.float64, torch.float64)
+    assert before.requires_grad

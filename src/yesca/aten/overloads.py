@@ -31,6 +31,9 @@ class AtenOverload(OpOverload):
         self.tags = [Tag[schemas.TAGS[letter]] for letter in letters if letter in schemas.TAGS]
         self.composite = "I" in letters  # modes see its parts
         self.is_view = self._schema.is_view  # type: ignore[attr-defined]
+        first = next(iter(self._schema.arguments), None)
+        self.writes_self = first is not None and first.is_write and not first.kwarg_only \
+            and len(self._schema.returns) == 1
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         found = protocol.participants((*args, *kwargs.values()))

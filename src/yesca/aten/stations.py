@@ -36,7 +36,8 @@ class DispatchLevel(Level):
     def fill(self, function: Any, tensor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
              ) -> Any:
         with set_aside([*STATE.levels, self]):
-            return named(function.__name__, (tensor, *args), kwargs)
+            named(function.__name__, (tensor, *args), kwargs)
+        return tensor
 
     def takes(self, name: str) -> bool:
         from .programs import FACTORIES
@@ -140,6 +141,12 @@ def called(op: AtenOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
 def leaf(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Tape, then what stands below it."""
     values = op._schema.bound(args, kwargs)
+    made = _on_tape(op, values)
+    # What was written comes back, whatever a handler gives.
+    return values[0] if getattr(op, "writes_self", False) else made
+
+
+def _on_tape(op: Any, values: tuple[Any, ...]) -> Any:
     if STATE.tape and any(t._requires_grad for t in tensors_in(values)):
         from .tape import taped
 

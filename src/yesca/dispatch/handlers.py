@@ -86,10 +86,33 @@ def adopt(cls: Any) -> None:
     call.intercept(intercepted)
     if cls.__mro__[1].detach is cls.detach:
         cls.detach = _detach
+    for name in ("new_zeros", "new_ones", "new_empty", "new_full"):
+        if getattr(cls.__mro__[1], name) is getattr(cls, name):
+            setattr(cls, name, _maker(name))
+    data = getattr(cls, "data", None)
+    if data is getattr(cls.__mro__[1], "data", None) and not takes_over(cls.__mro__[1]):
+        cls.data = property(_detach, data.fset, data.fdel, data.__doc__)
 
 
 def _detach(self: Any) -> Any:
     return named("detach", self)
+
+
+def _maker(name: str) -> Any:
+    def method(self: Any, *size: Any, **kwargs: Any) -> Any:
+        if size and isinstance(size[0], int):
+            size = (list(size),)
+        return factory(name, (self, *size), kwargs)
+
+    return method
+
+
+def factory(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A new tensor like one whose class takes operators over: the class makes it."""
+    given = {k: v for k, v in kwargs.items() if v is not None}
+    wanted = given.pop("requires_grad", False)
+    made = _stations().named(name, args, given)
+    return made.requires_grad_(True) if wanted else made
 
 
 # ---- tensors without memory ----------------------------------------------------------------------
@@ -134,5 +157,5 @@ def rebuilt(cls: Any, dtype: Any, size: Any, stride: Any, storage_offset: Any, l
                    layout=layout, device=device, requires_grad=requires_grad)
 
 
-__all__ = ["adopt", "disabled", "intercepted", "named", "owners", "rebuilt", "seen", "takes_over",
-           "wrapper"]
+__all__ = ["adopt", "disabled", "factory", "intercepted", "named", "owners", "rebuilt", "seen",
+           "takes_over", "wrapper"]

@@ -167,6 +167,11 @@ _PLAIN_NAMES = frozenset(("as_subclass",))
 def adopt(cls: Any, tensor: Any) -> None:
     """Give a new subclass of Tensor what hands its methods to the protocol."""
     handlers.adopt(cls)
+    own = cls.__torch_function__
+    plain = tensor.__torch_function__
+    if handlers.takes_over(cls) and getattr(own, "__func__", own) is plain.__func__:
+        # The tensor's would call results members of the class that its handler did not make.
+        cls.__torch_function__ = staticmethod(disabled)
     if _kind(cls) != YES:
         return
     _no_wrap.update((tensor.grad.__get__, tensor._base.__get__))

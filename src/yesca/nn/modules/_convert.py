@@ -12,6 +12,7 @@ from ...autograd.modes import no_grad
 from ...core.devices import Device
 from ...core.dtypes import DType, as_dtype
 from ...core.layouts import MemoryFormat
+from ...dispatch.handlers import takes_over
 from ...utils import swap_tensors
 from ..parameter import Parameter
 
@@ -129,7 +130,8 @@ def _converted_parameter(parameter, fn: Callable):
     with no_grad():
         converted = fn(parameter)
         converted_gradient = None if gradient is None else fn(gradient)
-    if conversions.get_swap_module_params_on_conversion():
+    # What a wrapper has besides memory of its own, `.data` does not hand over.
+    if conversions.get_swap_module_params_on_conversion() or takes_over(type(converted)):
         return _swapped(parameter, converted, gradient, converted_gradient)
     # Meta tensors and real ones cannot stand for each other behind one object.
     overwrite = conversions.get_overwrite_module_params_on_conversion()
