@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .core.dtypes import float4_e2m1fn_x2, get_default_dtype, uint8
+from .dispatch.handlers import takes_over
 from .dispatch.state import STATE
 
 
@@ -205,6 +206,10 @@ def _flattened(nested: Any, rank: int) -> list[Any]:
 
 def _contents(tensor: Any, indent: int) -> str:
     """The bracketed numbers of a tensor with at least one element."""
+    if takes_over(type(tensor)):  # numbers are those of its memory, whatever its class does
+        from ._tensor import wrap
+
+        tensor = wrap(tensor._storage, tensor._spec, tensor._offset)
     if tensor.dtype is float4_e2m1fn_x2:  # as the numbers of their bytes
         tensor = tensor.detach().view(uint8).float()
     shape = tuple(tensor.shape)

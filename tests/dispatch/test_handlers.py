@@ -367,3 +367,13 @@ def test_modules_convert_wrapped_parameters():
     assert type(before) is Bare
     assert (before.dtype, before.elem.dtype) == (torch.float64, torch.float64)
     assert before.requires_grad
+
+
+def test_classes_with_memory_are_shown():
+    class Shown(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return super().__torch_dispatch__(func, types, args, kwargs or {})
+
+    assert repr(torch.ones(2).as_subclass(Shown)) == "Shown([1., 1.])"
+    assert repr(torch.ones(2000).as_subclass(Shown)) == "Shown([1., 1., 1.,  ..., 1., 1., 1.])"
