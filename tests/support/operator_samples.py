@@ -256,7 +256,8 @@ ELSEWHERE = frozenset("""
     lu_unpack lu_permutation matrix_exp matrix_exp_parts orgqr ormqr slogdet triangular_parts
     triangular_solve complex polar real_part imag_part imag view_as_complex view_as_real
     view_as_complex_copy view_as_real_copy conj_view
-    angle ctc_loss multilabel_margin_loss istft _scaled_mm fake_quantize_per_channel_affine
+    angle ctc_loss multilabel_margin_loss istft _scaled_mm _quantized_linear
+    fake_quantize_per_channel_affine
     """.split())
 INTERNAL = frozenset("""
     _bag_indices _bag_starts _bag_sums attention attention_slopes batch_norm_backward cat_list
