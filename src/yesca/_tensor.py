@@ -410,7 +410,7 @@ class Tensor(TensorBase, metaclass=TensorMeta):
             raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
         if self._spec.numel > 1:
             raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-        return bool(self.item())
+        return bool(_access.read_one(self))
 
     def __float__(self) -> float:
         return float(_access.real_number(_access.single(self), "double"))
