@@ -319,8 +319,7 @@ def test_weights_of_recurrent_layers_are_there_once():
 
 
 @pytest.mark.parametrize(("name", "kind"), [
-    ("_utils\n_rebuild_qtensor", "quantized"), ("_utils\n_rebuild_nested_tensor", "nested"),
-    ("\nper_tensor_affine", "quantized"),
+    ("_utils\n_rebuild_nested_tensor", "nested"),
 ])
 @pytest.mark.parametrize("weights_only", [True, False])
 def test_tensors_that_are_not_there(name, kind, weights_only):

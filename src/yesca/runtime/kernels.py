@@ -13,7 +13,8 @@ from ..loops.verify import verify
 from ..targets.llvm import GENERAL, Variant, emit_module
 from . import machine
 
-_SOURCES = ("core/dtypes.py", "loops", "loops/elementary", "passes", "targets")
+_SOURCES = (
+    "core/dtypes.py", "core/small_floats.py", "loops", "loops/elementary", "passes", "targets")
 _addresses: dict[tuple[Stage, Variant], int] = {}
 
 
