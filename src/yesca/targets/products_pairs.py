@@ -5,7 +5,7 @@ second's laid pair by pair: (K / 2, columns, 2). Panels are SIDE lanes wide and 
 steps deep, filled up with zeros; a block of a panel, of either factor, has BLOCK_BYTES. A unit
 computes blocks of C of SIDE x SIDE, all of K at once, in a room on its stack, from where they are
 scaled, added to, rounded and stored. The first factor is read where it lies if its rows lie along
-K, except for a last, lower panel.
+K and few panels of the second want it, except for a last, lower panel.
 
 Sums are float32; subnormal factors count as zero, as these instructions have it.
 """
@@ -138,7 +138,7 @@ def _squares(name: str, target: ProductTarget, way: str, factor: str) -> str:
 
 def _pairs_across(code: Code, inner: str, part: str, lanes: str, steps: str) -> list[str]:
     """HALF vectors of pairs: two rows of HALF lanes laid alternately."""
-    full = _mask(code, HALF, 16, lanes)
+    full = code.mask(HALF, 16, lanes)
     none = f"<{HALF} x i1> zeroinitializer"
     base = code.at("%source", code.add(code.mul(inner, "%stride"), code.mul(part, "2")))
     turns = [at for lane in range(HALF) for at in (lane, HALF + lane)]
@@ -157,7 +157,7 @@ def _pairs_across(code: Code, inner: str, part: str, lanes: str, steps: str) -> 
 
 def _lanes_along(code: Code, inner: str, part: str, lanes: str, steps: str) -> list[str]:
     """HALF vectors of lanes: SIDE steps of K of each."""
-    full = _mask(code, SIDE, 16, steps)
+    full = code.mask(SIDE, 16, steps)
     none = f"<{SIDE} x i1> zeroinitializer"
     base = code.at("%source", code.add(code.mul(part, "%stride"), code.mul(inner, "2")))
     found = []
@@ -167,14 +167,6 @@ def _lanes_along(code: Code, inner: str, part: str, lanes: str, steps: str) -> l
         row = _masked_load(code, SIDE, code.at(base, code.mul("%stride", str(lane))), mask)
         found.append(code.value(f"bitcast <{SIDE} x i16> {row} to {_FLOATS}"))
     return found
-
-
-def _mask(code: Code, lanes: int, bits: int, count: str) -> str:
-    """The first `count` lanes, an i64 that may be negative or more than there are."""
-    low = code.value(f"call i64 @llvm.smax.i64(i64 {code.smaller(count, str(lanes))}, i64 0)")
-    limit = code.splat(f"i{bits}", lanes, code.value(f"trunc i64 {low} to i{bits}"))
-    numbers = ", ".join(f"i{bits} {lane}" for lane in range(lanes))
-    return code.value(f"icmp ult <{lanes} x i{bits}> <{numbers}>, {limit}")
 
 
 def _masked_load(code: Code, lanes: int, pointer: str, mask: str) -> str:

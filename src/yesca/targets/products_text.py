@@ -204,6 +204,15 @@ class Code:
             f"<{lanes} x i32> zeroinitializer"
         )
 
+    def mask(self, lanes: int, bits: int, count: str) -> str:
+        """The first `count` of lanes of so many bits (an i64, perhaps negative or too many)."""
+        top = self.value(f"call i64 @llvm.smin.i64(i64 {count}, i64 {lanes})")
+        low = self.value(f"call i64 @llvm.smax.i64(i64 {top}, i64 0)")
+        narrow = low if bits == 64 else self.value(f"trunc i64 {low} to i{bits}")
+        limit = self.splat(f"i{bits}", lanes, narrow)
+        numbers = ", ".join(f"i{bits} {lane}" for lane in range(lanes))
+        return self.value(f"icmp ult <{lanes} x i{bits}> <{numbers}>, {limit}")
+
     def shuffle(self, kind: str, left: str, right: str, lanes: list[int]) -> str:
         """Lanes picked from two equal vectors of type `kind`, numbered left then right."""
         picks = ", ".join(f"i32 {lane}" for lane in lanes)
@@ -340,13 +349,7 @@ class Vectors:
 
     def mask(self, count: str) -> str:
         """The first `count` lanes (an i64, perhaps negative or more than there are)."""
-        bits = self.lane_bits
-        top = self.code.value(f"call i64 @llvm.smin.i64(i64 {count}, i64 {self.lanes})")
-        low = self.code.value(f"call i64 @llvm.smax.i64(i64 {top}, i64 0)")
-        narrow = low if bits == 64 else self.code.value(f"trunc i64 {low} to i{bits}")
-        limit = self.code.splat(f"i{bits}", self.lanes, narrow)
-        numbers = ", ".join(f"i{bits} {lane}" for lane in range(self.lanes))
-        return self.code.value(f"icmp ult <{self.lanes} x i{bits}> <{numbers}>, {limit}")
+        return self.code.mask(self.lanes, self.lane_bits, count)
 
     def splat(self, scalar: str) -> str:
         """All lanes equal to a scalar of the compute dtype."""
