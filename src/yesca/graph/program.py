@@ -188,7 +188,7 @@ class _Builder:
         self.offsets, self.arena = placed(
             self.steps, temporary, -(-head // ALIGNMENT) * ALIGNMENT)
         words = [word for step in self.steps for word in table_words(step, self._base)]
-        slow = any(step.total > step.grain for step in self.steps)
+        slow = any(step.long or step.total > step.grain for step in self.steps)
         block = (ctypes.c_int64 * (len(words) + 1))(len(self.steps), *words)
         bases = tuple((place, n) for n, place in self.earlier.items())
         inside = (tuple(self.steps),

@@ -108,6 +108,20 @@ def _name(function: Any) -> str:
     return str(getattr(function, "__qualname__", type(function).__name__))
 
 
+@contextmanager
+def unrecorded(kind: str, what: str, refused: bool) -> Iterator[None]:
+    """Run what is recorded, and let calls run at once for a while; see `Recorder.broken`."""
+    recorder = STATE.recorder
+    if recorder is not None:
+        recorder.broken(kind, what, refused)
+        state.set_recorder(None)
+    try:
+        yield
+    finally:
+        if recorder is not None:
+            state.set_recorder(recorder)
+
+
 def disabled(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function outside of any recording, with compiled functions in it run as they are."""
     @functools.wraps(function)
@@ -115,16 +129,12 @@ def disabled(function: Callable[..., Any]) -> Callable[..., Any]:
         global used
         used = True
         recorder = STATE.recorder
-        if recorder is not None:
-            recorder.broken("disabled", _name(function), recorder.strict)
-            state.set_recorder(None)
-        _DEPTH.disabled += 1
-        try:
-            return function(*args, **kwargs)
-        finally:
-            _DEPTH.disabled -= 1
-            if recorder is not None:
-                state.set_recorder(recorder)
+        with unrecorded("disabled", _name(function), recorder is not None and recorder.strict):
+            _DEPTH.disabled += 1
+            try:
+                return function(*args, **kwargs)
+            finally:
+                _DEPTH.disabled -= 1
 
     run._torchdynamo_disable = True  # type: ignore[attr-defined]
     return run

@@ -49,6 +49,7 @@ class Step:
     reads: frozenset[int]
     writes: frozenset[int]
     nest: Nest | None = None
+    long: bool = False  # though it may be one piece of work
 
     @cached_property
     def touched(self) -> frozenset[int]:
@@ -73,7 +74,7 @@ def of_launch(launch: Launch, stage: Any, places: Sequence[Place], owned: Callab
               if (owned(slot) if known is None else word in known)}
     reads = every if known is None else {p.memory for word, p in pointers if word not in known}
     step = Step(launch.name, launch.address, launch.words, pointers, given, launch.total,
-                launch.grain, frozenset(reads), frozenset(writes))
+                launch.grain, frozenset(reads), frozenset(writes), long=launch.long)
     if not isinstance(stage, Stage) or stage.kind == "table":
         return step
     nest = _decoded(step, stage)

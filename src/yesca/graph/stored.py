@@ -77,8 +77,9 @@ def _digest(plan: Plan) -> bytes:
         symbols = [machine.symbol_at(one.address) for one in plan.launches]
         state = hashlib.blake2b(repr((
             plan.operands, [s.nbytes for s in plan.results], plan.temporaries, plan.inplace,
-            plan.checks, plan.writes, symbols, [(one.pointers, one.numbers, one.total, one.grain,
-                                                 one.written) for one in plan.launches])).encode())
+            plan.checks, plan.writes, symbols, [
+                (one.pointers, one.numbers, one.total, one.grain, one.written, one.long)
+                for one in plan.launches])).encode())
         for one in plan.launches:
             state.update(one.words)
         plan.digest = state.digest() if all(symbols) else b""

@@ -23,15 +23,18 @@ CHUNK = 16384  # points of blocks that a thread takes at least at once
 _TURNS = 8  # guessed for a loop whose length is known at run time only
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Compiled:
     """Machine code of a kernel for some kinds of arguments.
 
     arguments  (name, whether it is a pointer) of each word after the grid; `format` packs them
+    read       names of tensors that it reads of
     written    names of tensors that it writes to
     ordered    its programs run one after the other
     grain      how many programs a thread takes at least at once
+    loops      whether it has loops, so that one program may take long
     outer      (what looks a name up, what it gave) of numbers from around the kernel
+    plans      of launches that compiled programs record, see `plans.py`
     """
 
     name: str
@@ -40,10 +43,13 @@ class Compiled:
     address: int
     arguments: tuple[tuple[str, bool], ...]
     format: str
+    read: tuple[str, ...]
     written: tuple[str, ...]
     ordered: bool
     grain: int
+    loops: bool
     outer: tuple[tuple[Callable[[], Any], Any], ...] = field(default=(), repr=False)
+    plans: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def holds(self) -> bool:
         """Whether all that was read from around the kernel is as it was."""
@@ -118,14 +124,33 @@ def _made(function: Function, recorder: Recorder, words: list[tuple[str, bool, s
     if "output_code" in settings.LOGS.get():
         print(f"; {function.name}\n{text}", file=sys.stderr)
     address = machine.load(function.name, text, key).address(symbol)
+    named = {programs.GRID_SLOTS + k: name for k, (name, _, _) in enumerate(words)}
+    read = loaded(program.statements)
     written = {e.pointer for s in walked(program.statements) if isinstance(s, programs.Nest)
                for e in s.effects if isinstance(e, (programs.Write, programs.Atomic))}
     weight = sum(_points(s) for s in program.statements)
     return Compiled(
         function.name, program, text, address, tuple((n, p) for n, p, _ in words),
         "=qqq" + "".join(letter for _, _, letter in words),
-        tuple(n for k, (n, _, _) in enumerate(words) if programs.GRID_SLOTS + k in written),
-        program.ordered, max(1, CHUNK // max(weight, 1)), tuple(recorder.outer.values()))
+        *(tuple(name for slot, name in named.items() if slot in touched)
+          for touched in (read, written)),
+        program.ordered, max(1, CHUNK // max(weight, 1)),
+        any(isinstance(s, (programs.Loop, programs.While)) for s in walked(program.statements)),
+        tuple(recorder.outer.values()))
+
+
+def loaded(statements: tuple[Any, ...]) -> set[int]:
+    """The pointers that statements read through."""
+    found = {e.pointer for s in walked(statements) if isinstance(s, programs.Nest)
+             for e in s.effects if isinstance(e, programs.Atomic)}
+
+    def look(expr: ir.Expr) -> ir.Expr:
+        found.update(node.attr[0] for node in ir.walk(expr) if node.op == "load")
+        return expr
+
+    for item in statements:
+        programs.mapped_statement(item, look)
+    return found
 
 
 def walked(statements: tuple[Any, ...]) -> Any:

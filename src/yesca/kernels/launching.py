@@ -18,7 +18,7 @@ from ..base import settings
 from ..core.tensor_base import TensorBase, address_of
 from ..dispatch import inplace
 from ..dispatch.state import STATE
-from . import blocks, types
+from . import blocks, plans, types
 from .blocks import Block
 from .compiling import Compiled, compiled
 from .errors import NeedsInterpreter
@@ -117,8 +117,6 @@ class JITFunction:
         """
         values = self.bound(args, kwargs)
         extents = checked_grid(grid(dict(values)) if callable(grid) else grid)
-        if STATE.recorder is not None:
-            STATE.recorder.broken("inside", self.__name__, False)
         if interpret or self.always_interpreted:
             return self._interpreted(values, extents)
         try:
@@ -171,6 +169,8 @@ class JITFunction:
     def _interpreted(self, values: dict[str, Any], grid: tuple[int, int, int]) -> None:
         from .interpreter import Interpreter, Memory, number
 
+        if STATE.recorder is not None:
+            STATE.recorder.broken("inside", self.__name__, False)
         machine = Interpreter(self.__name__, grid)
         given: dict[str, Any] = {}
         memories: dict[str, Memory] = {}
@@ -249,20 +249,29 @@ def checked_grid(grid: Any) -> tuple[int, int, int]:
 
 def aliases(tensors: list[Any]) -> tuple[int, ...]:
     """Of each tensor, which memory it is in: the first tensor whose memory it shares."""
-    spans = [(t._storage._address, t._storage._nbytes) for t in tensors]
-    return tuple(next(j for j, (other, size) in enumerate(spans)
-                      if j == k or start < other + size and other < start + nbytes)
-                 for k, (start, nbytes) in enumerate(spans))
+    storages = [t._storage for t in tensors]
+    known = [id(s) for s in storages]
+    found = [known.index(k) for k in known]
+    # Only what code outside knows the address of can lie in two storages.
+    shared = [k for k, s in enumerate(storages) if s._flags and found[k] == k]
+    if len(shared) > 1:
+        spans = {k: (storages[k]._address, storages[k]._nbytes) for k in shared}
+        first = {k: next(j for j, (other, size) in spans.items() if j == k
+                         or start < other + size and other < start + nbytes)
+                 for k, (start, nbytes) in spans.items()}
+        found = [first.get(k, k) for k in found]
+    return tuple(found)
 
 
 def _launch(made: Compiled, values: dict[str, Any], grid: tuple[int, int, int], total: int
             ) -> None:
-    from ..runtime import threads
+    if STATE.recorder is None or not plans.recorded(made, values, grid, total):
+        from ..runtime import threads
 
-    given = [address_of(values[n]) if pointer else values[n] for n, pointer in made.arguments]
-    words = array("q", struct.pack(made.format, *grid, *given))
-    grain = total if made.ordered else max(made.grain, -(-total // 64))
-    threads.launch(made.address, words.buffer_info()[0], total, grain, 1)
+        given = [address_of(values[n]) if pointer else values[n] for n, pointer in made.arguments]
+        words = array("q", struct.pack(made.format, *grid, *given))
+        threads.launch(made.address, words.buffer_info()[0], total, plans.grain_of(made, total),
+                       plans.long(made, total))
     for name in made.written:
         inplace.bump(values[name])
 

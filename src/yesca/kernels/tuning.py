@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.tensor_base import TensorBase
+from ..graph.stance import unrecorded
 from .launching import Interpreted, Launcher
 
 
@@ -103,7 +104,10 @@ class Autotuner(Wrapper):
         config = self.configs[0]
         if len(self.configs) > 1 and not interpret:
             found = self.cache.get(key)
-            config = found if found is not None else self._choose(key, args, kwargs, grid, given)
+            if found is None:
+                with unrecorded("inside", "autotune", False):
+                    found = self._choose(key, args, kwargs, grid, given)
+            config = found
         self.best_config = config
         if config.pre_hook is not None:
             config.pre_hook({**given, **config.kwargs})

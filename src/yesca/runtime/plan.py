@@ -34,6 +34,7 @@ class Launch:
               "imag": a part of a complex number as float64)
     written:  words of pointers through which it writes, and reads nothing of before; None for a
               stage, which says it itself, and where it is not known
+    long:     whether it may take its time though it is one piece of work
     """
 
     address: int
@@ -44,6 +45,7 @@ class Launch:
     grain: int
     name: str
     written: tuple[int, ...] | None = None
+    long: bool = False
 
 
 @dataclass(frozen=True)
