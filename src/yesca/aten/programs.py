@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._ops import ops
-from ..core.dtypes import bool_, uint8
+from ..core.dtypes import bfloat16, bool_, float16, uint8
 from ..core.layouts import contiguous_format, preserve_format, strided
 from ..core.numeric_limits import finfo
 from ..core.tensor_base import TensorBase
@@ -251,9 +251,11 @@ def _number(reduction: Any) -> int:
 
 @program("cross_entropy")
 def _cross_entropy(input: Any, target: Any, weight: Any, ignore_index: int, reduction: Any,
-                   label_smoothing: float) -> Any:
+                   label_smoothing: float, dtype: Any) -> Any:
     if target.shape == input.shape or label_smoothing:
         return NotImplemented
+    if dtype is not None and input.dtype in (float16, bfloat16):
+        input = a._to_copy.default(input, dtype=dtype)
     scores = a._log_softmax.default(input, 1 if input.dim() > 1 else 0, False)
     return _nll(scores, target, weight, ignore_index, reduction)
 

@@ -45,7 +45,10 @@ def run(record: Record, values: tuple[Any, ...], runner: Callable[..., Any] | No
     lower, kind = STATE.autocast, record.autocast
     set_autocast(None)
     try:
-        if kind != "given":
+        if kind == "told":
+            values = (values[0], *[_cast_in(value, float32, lower) for value in values[1:-1]],
+                      float32)
+        elif kind != "given":
             wanted = lower if kind == "lower" else float32 if kind == "float32" else \
                 _widest(record, values, lower)
             values = tuple([_cast_in(value, wanted, lower) for value in values])

@@ -2,14 +2,15 @@
 
 Forward: a stage over the targets (their weight, whether they are in range), one over the rows of
 classes, one that folds the losses; one launch. The logarithm of the softmax is kept for backward,
-as in PyTorch, so that logits may be overwritten.
+as in PyTorch, so that logits may be overwritten. Logits of half precision whose loss is float32,
+as under autocast, are kept as they are, with one float32 number a row that makes them logarithms.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..core.dtypes import FLOATING, SCALAR_NAMES, bfloat16, float16, float32, int64, uint8
+from ..core.dtypes import FLOATING, SCALAR_NAMES, bfloat16, float16, int64, uint8
 from ..core.spec import spec
 from ..core.views import movedim
 from ..loops import ir
@@ -79,10 +80,6 @@ def classes_last(x: Any) -> Any:
     return x.seen(movedim(x.spec, (class_dim(x.spec.ndim),), (-1,)))
 
 
-def _statistics(dtype: Any) -> Any:
-    return float32 if dtype in (float16, bfloat16) else dtype
-
-
 # ---- class indices ---------------------------------------------------------------------------
 
 def _row_weights(p: Any, target: Any, weight: Any, classes: int, ignore_index: int, made: Any
@@ -137,8 +134,9 @@ def _fold_losses(p: Any, losses: Any, weights: Any, reduction: str, loss: Any, t
 
 
 def _cross_entropy(p: Any, input: Any, target: Any, weight: Any, ignore_index: int,
-                   reduction: str, smoothing: float, keep: bool) -> None:
-    dtype = input.spec.dtype
+                   reduction: str, smoothing: float, keep: bool, dtype: Any) -> None:
+    given = input.spec.dtype
+    dtype = given if dtype is None else dtype
     shape = tuple(input.spec.shape)
     check_target("cross_entropy", dtype, shape, target, weight)
     if dtype.category < FLOATING:
@@ -147,14 +145,17 @@ def _cross_entropy(p: Any, input: Any, target: Any, weight: Any, ignore_index: i
     wide, outer = compute_dtype(dtype), tuple(target.spec.shape)
     none = reduction == "none"
     loss = p.result(spec(dtype, outer if none else (), None, p.device))
-    kept = p.result(spec(dtype, shape if keep else (0,), None, p.device))
-    weights = p.result(spec(_statistics(dtype), outer, None, p.device))
-    total = p.result(spec(_statistics(dtype), () if not none else (0,), None, p.device))
+    kept = p.result(spec(given, shape if keep else (0,), None, p.device))
+    weights = p.result(spec(wide, outer, None, p.device))
+    total = p.result(spec(wide, () if not none else (0,), None, p.device))
+    raw = dtype is not given
+    norm = p.result(spec(wide, outer if keep and raw else (0,), None, p.device))
     x = classes_last(input)
     classes = x.spec.shape[-1]
     _row_weights(p, target, weight, classes, ignore_index, weights)
     losses = loss if none else p.temporary(outer, wide)
     outputs = [losses.as_rows()] + ([classes_last(kept)] if keep else [])
+    outputs += [norm.as_rows()] if keep and raw else []
 
     def body(load: Expr, t: Expr, own: Expr, _: Expr, *rest: Expr) -> tuple[Expr, ...]:
         v, own, t = cast(load, wide), cast(own, wide), cast(t, int64)
@@ -167,7 +168,7 @@ def _cross_entropy(p: Any, input: Any, target: Any, weight: Any, ignore_index: i
         if smoothing:
             loss = loss * (1.0 - smoothing) + _smooth(
                 p, t, cast(value, wide), rest, ignore_index, classes, smoothing)
-        return (loss, value)[:len(outputs)]
+        return (loss, load if raw else value, top + spread)[:len(outputs)]
 
     each = [weight.seen(((classes,), weight.spec.strides, 0))] if weight and smoothing else []
     p.rows(body, [x, target.as_rows(), weights.as_rows(), _rows_of(input).as_rows(),
@@ -186,21 +187,26 @@ def _smooth(p: Any, t: Expr, value: Expr, rest: tuple[Expr, ...], ignore_index: 
     return where(cast(t, int64).ne(p.fixed(ignore_index, int64)), spread, const(0, wide))
 
 
-def _cross_entropy_backward(p: Any, grad_output: Any, log_probabilities: Any, target: Any,
+def _cross_entropy_backward(p: Any, grad_output: Any, kept: Any, norm: Any, target: Any,
                             weight: Any, weights: Any, total: Any, ignore_index: int,
                             reduction: str, smoothing: float, input_dtype: Any) -> None:
-    """(softmax - one-hot) of each row, times its weight and the loss's gradient."""
-    made = p.result(spec(input_dtype, log_probabilities.spec.shape, None, p.device))
+    """(softmax - one-hot) of each row, times its weight and the loss's gradient.
+
+    The logarithms of the probabilities are `kept`, or `kept - norm` where there is a norm.
+    """
+    made = p.result(spec(input_dtype, kept.spec.shape, None, p.device))
     wide, outer = weights.spec.dtype, tuple(target.spec.shape)
-    y = classes_last(log_probabilities)
+    y = classes_last(kept)
     classes = y.spec.shape[-1]
     operands = [y, target.as_rows(), weights.as_rows(), grad_output.as_rows()]
+    operands += [norm.as_rows()] if norm else []
     operands += [total.as_rows()] if reduction == "mean" else []
     operands += [weight] if weight and smoothing else []
 
     def body(load: Expr, t: Expr, own: Expr, g: Expr, *rest: Expr) -> Expr:
         value, g, t = cast(load, wide), cast(g, wide), cast(t, int64)
         left = list(rest)
+        value = value - left.pop(0) if norm else value
         g = g / left.pop(0) if reduction == "mean" else g
         kept = t.ne(p.fixed(ignore_index, int64))
         g = where(kept, g, const(0, wide))
@@ -233,16 +239,24 @@ def _rate(ops: Any, target: Any, weight: Any, weights: Any, ignore_index: int, s
     return _class_shape(ops, rate, ndim)
 
 
-def _cross_entropy_second(ops: Any, grad: Any, grad_output: Any, log_probabilities: Any,
+def _logarithms(ops: Any, kept: Any, norm: Any) -> Any:
+    """The logarithms of the probabilities, of what forward kept."""
+    if norm is None:
+        return kept
+    return ops.sub(ops.to_dtype(kept, norm.dtype), _class_shape(ops, norm, kept.dim()))
+
+
+def _cross_entropy_second(ops: Any, grad: Any, grad_output: Any, kept: Any, norm: Any,
                           target: Any, weight: Any, weights: Any, total: Any, ignore_index: int,
                           reduction: str, smoothing: float, input_dtype: Any
                           ) -> tuple[Any, Any]:
     """Gradients of grad_output and of the logarithms of the probabilities."""
-    ndim = log_probabilities.dim()
-    classes = log_probabilities.shape[class_dim(ndim)]
+    ndim = kept.dim()
+    classes = kept.shape[class_dim(ndim)]
     unit = ops.cross_entropy_backward(
-        ops.ones_like(grad_output), log_probabilities, target, weight, weights, total,
+        ops.ones_like(grad_output), kept, norm, target, weight, weights, total,
         ignore_index, reduction, smoothing, input_dtype)
+    log_probabilities = _logarithms(ops, kept, norm)
     along = ops.mul(grad, unit)
     to_output = ops.sum(along, (class_dim(ndim),)) if reduction == "none" else ops.sum(along)
     rate = _rate(ops, target, weight, weights, ignore_index, smoothing, ndim, classes)
@@ -250,27 +264,30 @@ def _cross_entropy_second(ops: Any, grad: Any, grad_output: Any, log_probabiliti
         rate = ops.div(rate, total)
     outer = _class_shape(ops, grad_output, ndim) if reduction == "none" else grad_output
     scale = ops.mul(ops.mul(rate, ops.exp(log_probabilities)), outer)
-    return to_output, ops.mul(grad, scale)
+    to_kept = ops.mul(grad, scale)
+    return to_output, to_kept if norm is None else ops.to_dtype(to_kept, kept.dtype)
 
 
-rows("cross_entropy_backward(Tensor grad_output, Tensor log_probabilities, Tensor target, "
+rows("cross_entropy_backward(Tensor grad_output, Tensor kept, Tensor? norm, Tensor target, "
      "Tensor? weight, Tensor weights, Tensor? total, int ignore_index, str reduction, "
      "any smoothing, dtype input_dtype) -> Tensor", _cross_entropy_backward, method=False,
      node_name="NllLossBackwardBackward0",
-     backward={("grad_output", "log_probabilities"): _cross_entropy_second})
+     backward={("grad_output", "kept"): _cross_entropy_second})
 
 
 def _cross_entropy_back(ops: Any, grads: Any, input_spec: Any, target: Any, weight: Any,
                         ignore_index: int, reduction: str, smoothing: float, result1: Any,
-                        result2: Any, result3: Any) -> Any:
+                        result2: Any, result3: Any, result4: Any, dtype: Any) -> Any:
     made = None
+    norm = None if dtype in (None, input_spec.dtype) else result4
     if grads[0] is not None:
         made = ops.cross_entropy_backward(
-            grads[0], result1, target, weight, result2, result3, ignore_index, reduction,
+            grads[0], result1, norm, target, weight, result2, result3, ignore_index, reduction,
             smoothing, input_spec.dtype)
     if grads[1] is not None:  # what a second derivative reads of the probabilities
-        other = ops.log_softmax_backward_data(grads[1], result1, class_dim(input_spec.ndim),
-                                              input_spec.dtype)
+        along = grads[1] if norm is None else ops.to_dtype(grads[1], norm.dtype)
+        other = ops.log_softmax_backward_data(
+            along, _logarithms(ops, result1, norm), class_dim(input_spec.ndim), input_spec.dtype)
         made = other if made is None else ops.add(made, other)
     return made
 
@@ -281,7 +298,8 @@ def _node_name(plan: Any) -> str:
 
 
 rows("cross_entropy_labels(Tensor input, Tensor target, Tensor? weight, int ignore_index, "
-     "str reduction, any smoothing, bool keep) -> (Tensor, Tensor, Tensor, Tensor)",
+     "str reduction, any smoothing, bool keep, dtype? dtype) "
+     "-> (Tensor, Tensor, Tensor, Tensor, Tensor)",
      _cross_entropy, method=False, node_name=_node_name, carriers=2,
      backward={"input": _cross_entropy_back})
 
@@ -294,7 +312,7 @@ def _nll(p: Any, input: Any, target: Any, weight: Any, ignore_index: int, reduct
     if dtype.category < FLOATING:
         raise NotImplementedError('"nll_loss_out_frame" not implemented for '
                                   f"'{p.scalar_name(dtype)}'")
-    outer, wide = tuple(target.spec.shape), _statistics(dtype)
+    outer, wide = tuple(target.spec.shape), compute_dtype(dtype)
     none = reduction == "none"
     loss = p.result(spec(dtype, outer if none else (), None, p.device))
     weights = p.result(spec(wide, outer, None, p.device))
@@ -360,17 +378,22 @@ composite("nll_loss(Tensor input, Tensor target, Tensor? weight=None, int ignore
 # ---- the public functions --------------------------------------------------------------------
 
 def _public(ops: Any, input: Any, target: Any, weight: Any, ignore_index: int, reduction: Any,
-            label_smoothing: float) -> Any:
+            label_smoothing: float, dtype: Any) -> Any:
     reduction = reduction_name(reduction)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if dtype is not None and (target.shape == input.shape
+                              or input.dtype not in (float16, bfloat16)):
+        if input.dtype.is_floating_point and input.dtype.itemsize < dtype.itemsize:
+            input = ops.to_dtype(input, dtype)
+        dtype = None
     if target.shape == input.shape:
         return _with_probabilities(ops, input, target, weight, ignore_index, reduction,
                                    label_smoothing)
     refuse_gradient(weight, "nll_loss_forward", "weight")
     keep = ops.has_derivative(input)
     return ops.cross_entropy_labels(input, target, weight, ignore_index, reduction,
-                                    label_smoothing, keep)[0]
+                                    label_smoothing, keep, dtype)[0]
 
 
 def _with_probabilities(ops: Any, input: Any, target: Any, weight: Any, ignore_index: int,
@@ -392,6 +415,6 @@ def _with_probabilities(ops: Any, input: Any, target: Any, weight: Any, ignore_i
 
 
 composite("cross_entropy(Tensor input, Tensor target, Tensor? weight=None, "
-          "int ignore_index=-100, any reduction='mean', float label_smoothing=0.0) -> Tensor",
-          _public, method=False, autocast="float32",
+          "int ignore_index=-100, any reduction='mean', float label_smoothing=0.0, "
+          "dtype? dtype=None) -> Tensor", _public, method=False, autocast="told",
           doc="The negative log-likelihood of target under softmax(input).")

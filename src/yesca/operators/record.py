@@ -28,8 +28,9 @@ has a "c".
 
 Autocast. `autocast` is the class of the operator under `torch.autocast("cpu")`: "lower" (its
 tensors are cast to the lower precision), "float32" (halves are widened), "promote" (all go to
-the widest dtype among them), "given" (a composite whose parts run without autocast) or "" (it
-takes what comes, and so do its parts).
+the widest dtype among them), "given" (a composite whose parts run without autocast), "told"
+(such a one that widens its first argument as it reads it: its last argument tells the dtype of
+the result, halves between are widened) or "" (it takes what comes, and so do its parts).
 
 Memory. Results lie as PyTorch's do: `core.memory_formats` has its rules, by name. An elementwise
 record whose results do not follow its operands says so with `strides`, a function of the first
