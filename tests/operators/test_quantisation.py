@@ -133,3 +133,20 @@ def test_scales_are_not_learned(call):
     x, scale = torch.ones(2, 3, requires_grad=True), torch.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="not differentiable with respect to argument 'scale'"):
         call(x, scale, torch.zeros(2, dtype=torch.int32))
+
+
+@pytest.mark.parametrize("count", [1, 16, 70, 20000])
+def test_ranges_of_both_zeros_infinities_and_what_is_no_number(count):
+    x = torch.zeros(count)
+    for value in (float("nan"), -float("nan")):
+        x[-1] = value
+        for one in (x, -x):
+            with pytest.raises(RuntimeError, match="min should be less than or equal to max"):
+                ops._affine_range(one, 0, 127)
+    x[-1] = -0.0
+    assert [v.item() for v in ops._affine_range(x, 0, 127)] == [0.1, 0.0]
+    for value in (1e-39, -1e-39):  # the scale's inverse is infinite
+        x[-1] = value
+        assert [v.item() for v in ops._affine_range(x, 0, 127)] == [0.1, 0.0]
+    x[-1] = -float("inf")
+    assert [v.item() for v in ops._affine_range(x, 0, 127)] == [float("inf"), 127.0]

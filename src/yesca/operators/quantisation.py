@@ -19,13 +19,16 @@ from ..core.spec import spec
 from ..core.views import wrap_dim
 from ..loops.ir import Expr
 from ..loops.scalar import (
-    absolute, cast, const, fma, fold, maximum, minimum, round_half_even, where,
+    absolute, bitcast, cast, const, fma, fold, maximum, minimum, round_half_even, where,
 )
 from .kinds import composite, elementwise, refuse_gradient, rows
 
 _BYTES = {-128: int8, 0: uint8}
 AT_ONCE = 1 << 14  # elements that one thread quantises sooner than two stages do
 EXTRAS = 2  # groups of packed weights that hold sums and scales
+WHOLE = 1.5 * 2.0 ** 23
+NO_INVERSE = 2.0 ** -128  # the largest float32 whose inverse is infinite
+LARGEST_BITS = 0x7F800000  # infinity's; what lies beyond is NaN
 SMALLEST_SCALE = 6.0999998822808266e-05  # float32's 6.1e-5: narrower ranges are widened
 #: Bounds an activation, as in PyTorch: the end of a range may be rounded to its top + 1.
 BYTE = 255
@@ -49,9 +52,12 @@ def _quantized(x: Expr, scale: Expr, zero: Expr, low: int, high: int, fused: boo
 def _in_steps(x: Expr, inverse: Expr, zero: Expr, low: int, high: int, fused: bool) -> Expr:
     """The nearest integer step, ties to even; `fused`: zero point and product rounded together."""
     steps = fma(x, inverse, zero) if fused else x * inverse + zero
-    if low not in _BYTES:
-        steps = cast(steps, float64)  # its bounds are no float32
-    return _between(round_half_even(steps), low, high, missing_low=not fused)
+    if low not in _BYTES:  # its bounds are no float32
+        return _between(round_half_even(cast(steps, float64)), low, high, missing_low=not fused)
+    # Beside so large a number a float has no fraction: the sum is rounded to even, and the last
+    # bits are the integer. Instructions that round and convert take longer.
+    whole = _between(steps, low, high, missing_low=not fused) + const(WHOLE, float32)
+    return cast(bitcast(whole, int32), _BYTES[low])
 
 
 elementwise("_quantize_affine(Tensor self, Tensor scale, Tensor zero_point, int low, int high, "
@@ -189,7 +195,7 @@ def _choose_affine(least: Expr, most: Expr, low: int, high: int) -> tuple[Expr, 
     first, last = cast(least, float64), cast(most, float64)
     scale = (last - first) / const(high - low, float64)
     single = cast(scale, float32)
-    usable = (single > 0) & (const(1, float32) / single < float("inf"))
+    usable = single > NO_INVERSE
     scale = where(usable, scale, const(0.1, float64))
     small = cast(scale, float32) < SMALLEST_SCALE
     wider = const(SMALLEST_SCALE, float32) / cast(scale, float32)
@@ -210,18 +216,31 @@ def _unordered(value: int) -> None:
                        "tensor holds NaN")
 
 
+def _place(x: Expr) -> Expr:
+    """An integer that is ordered as floats are, NaN beyond both infinities.
+
+    The least and the largest of integers take one instruction each, of floats with NaN four.
+    """
+    return _flipped(bitcast(cast(x, float32), int32))
+
+
+def _flipped(bits: Expr) -> Expr:
+    """Bits of a float as its place in the order, and back again: negative ones in reverse."""
+    return bits ^ ((bits >> 31) & 0x7FFFFFFF)
+
+
 def _range(p: Any, x: Any, low: int, high: int, final: Callable[..., Any], outs: list[Any]
            ) -> None:
     """outs = final(scale in float64, zero point) of the range of all elements of x."""
-    p.reduce(("min", "max"), lambda v: (cast(v, float32),) * 2,
+    p.reduce(("min", "max"), lambda v: (_place(v),) * 2,
              lambda least, most: final(*_chosen(p, least, most, low, high)), x,
              range(x.spec.ndim), outs)
 
 
 def _chosen(p: Any, least: Expr, most: Expr, low: int, high: int) -> tuple[Expr, Expr]:
-    """Scale and zero point of a range; the call fails where it is none."""
-    p.check(least <= most, const(0, int64), _unordered)
-    return _choose_affine(least, most, low, high)
+    """Scale and zero point of a range between two places; the call fails where one is NaN's."""
+    p.check((least >= ~LARGEST_BITS) & (most <= LARGEST_BITS), const(0, int64), _unordered)
+    return _choose_affine(*(bitcast(_flipped(end), float32) for end in (least, most)), low, high)
 
 
 def _affine_range(p: Any, self: Any, low: int, high: int) -> None:
@@ -275,7 +294,7 @@ def _bytes_at_once(p: Any, x: Any, lines: Any, found: Any, top: int) -> None:
     flat, size = p.joined(x, x.spec.ndim)
 
     def body(v: Expr) -> tuple[Expr, ...]:
-        scale, zero = _chosen(p, fold("min", v), fold("max", v), 0, top)
+        scale, zero = _chosen(p, fold("min", _place(v)), fold("max", _place(v)), 0, top)
         single = cast(scale, float32)
         return _in_steps(v, const(1, float32) / single, zero, 0, BYTE, True), single, zero
 

@@ -13,7 +13,7 @@ from ..targets.products_int8 import (
 from . import kernels, machine
 
 BLOCK_ROWS = 32  # of A in a unit: so often are the unit's weights read from a cache
-CHUNK_BYTES = 1 << 17  # of weights, or of a row's products with them: less is not worth a thread
+CHUNK_BYTES = 1 << 18  # of weights, or of a row's products with them: less is not worth a thread
 
 _addresses: dict[Int8Target, int] = {}
 _target: Int8Target | None = None

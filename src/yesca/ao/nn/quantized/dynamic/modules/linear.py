@@ -59,10 +59,11 @@ class Linear(Module):
         self.version: int | None = self._version
 
     def forward(self, x: Tensor) -> Tensor:
-        # Not `self._packed_params`: Python would look for it in vain before the module does.
-        packed = self._modules["_packed_params"]._packed_params  # type: ignore[union-attr]
+        # Entries of dictionaries are found sooner than attributes of a class with `__getattr__`.
+        own = self.__dict__
+        packed = own["_modules"]["_packed_params"]._packed_params
         operands = packed._operands
-        if operands is not None and self.version == SINCE_REDUCED:
+        if operands is not None and own["version"] == SINCE_REDUCED:
             weight, bias, inputs, outputs, top = operands  # a call with `*operands` costs more
             return _product(x, weight, bias, inputs, outputs, top)  # type: ignore[no-any-return]
         reduced = self.version is not None and self.version >= SINCE_REDUCED
