@@ -114,7 +114,8 @@ class Run:
     def start(self, edges: Sequence[Edge], grads: list[Any]) -> None:
         """Walk from the roots; `grads` is emptied, so that nothing is kept longer than needed."""
         roots = [e for e, _ in edges]
-        seen = any(level.dispatches for level in STATE.levels)  # sums are operators as well
+        levels = STATE.levels
+        seen = bool(levels) and any(level.dispatches for level in levels)  # sums are operators too
         if HOOKED_LEAVES or seen:
             self.waiting = _hooked_leaves(roots, seen) or None
         needed = None
@@ -131,18 +132,20 @@ class Run:
         before, outer = STATE.grad, STATE.run
         STATE.run = self
         self.roots = roots
-        levels = STATE.levels
-        set_levels([level for level in levels if level.transforms])
+        if levels:
+            set_levels([level for level in levels if level.transforms])
         set_grad(self.create)
         try:
             self.loop(needed)
-            for leaf in [e for e in self.pending if isinstance(e, TensorBase)]:
-                self.leaf(leaf, self.pending.pop(leaf))
+            if self.pending:
+                for leaf in [e for e in self.pending if isinstance(e, TensorBase)]:
+                    self.leaf(leaf, self.pending.pop(leaf))
             for callback in self.final:
                 callback()
         finally:
             STATE.run = outer
-            set_levels(levels)
+            if levels:
+                set_levels(levels)
             set_grad(before)
 
     def reached(self, places: Sequence[Any]) -> int:
@@ -160,7 +163,7 @@ class Run:
 
     def loop(self, needed: set[Any] | None) -> None:
         heap, pending, retain, send = self.heap, self.pending, self.retain, self.send
-        hollow = self.hollow
+        hollow, create, hooked = self.hollow, self.create, self.waiting is not None
         observer = observing.current
         plain = self.targets is None and not STATE.anomaly and observer is None
         visit = self.visit if observer is None else self.observed_visit
@@ -182,7 +185,11 @@ class Run:
                 if edge is None:
                     box.pop()
                 elif isinstance(edge, TensorBase):
-                    self.send_leaf(edge, box)
+                    if plain and not hooked and edge._extra is None and edge._requires_grad \
+                            and box[-1] is not None:
+                        accumulate(edge, box, create)  # what `send_leaf` comes to
+                    else:
+                        self.send_leaf(edge, box)
                 else:
                     send(edge, port, box.pop())
 

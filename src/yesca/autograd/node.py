@@ -107,8 +107,9 @@ class Node(NodeBase):
         if self._saved is None:
             raise RuntimeError(FREED)
         if not STATE.tape:
+            plan, mask = self._plan, self._mask
             try:
-                step: steps.Step = steps.step(self._plan, self._mask)
+                step: steps.Step = plan.steps.get(mask) or steps.step(plan, mask)
                 return step(self, grads)  # type: ignore[no-any-return]
             except SavedChanged:
                 pass  # what follows words the error

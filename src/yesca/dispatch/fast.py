@@ -27,7 +27,7 @@ from ..runtime.plan import Launch, Plan, number_word
 from ..runtime.recording import number_words
 from . import observing, shortcuts
 from .shortcuts import Shortcut
-from .state import STATE, listeners
+from .state import STATE, listeners, tape_listeners
 
 CAPACITY = 1 << 15
 LIMIT = CAPACITY // 2  # entries; then the table starts anew
@@ -112,6 +112,7 @@ class _Fast:
         self.flags = ctypes.c_int64.from_address(self.state + fastcall.FLAGS)
         self.running = ctypes.c_int64.from_address(self.state + fastobjects.RUNNING)
         listeners.append(self.refresh)
+        tape_listeners.append(builtins.builtin(fastcall.python_tape, "tape", "tape(on)"))
         self.refresh()
 
     def parameter_class(self, cls: type) -> None:

@@ -40,6 +40,8 @@ class _State(threading.local):
 STATE = _State()
 #: Called after a flag changed: the builtin call path keeps its own copy of them.
 listeners: list[Callable[[], None]] = []
+#: Called instead with what `tape` is now, where nothing but it changed: grad modes change often.
+tape_listeners: list[Callable[[bool], None]] = []
 
 
 #: Not empty once a leaf got a hook: only then backward counts what leaves wait for.
@@ -51,9 +53,9 @@ def set_grad(enabled: bool) -> None:
     if STATE.grad is enabled:
         return
     STATE.grad = enabled
-    STATE.tape = enabled and not STATE.inference and not STATE.below
-    for listener in listeners:
-        listener()
+    STATE.tape = tape = enabled and not STATE.inference and not STATE.below
+    for listener in tape_listeners:
+        listener(tape)
 
 
 def set_inference(enabled: bool) -> None:

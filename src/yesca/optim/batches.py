@@ -18,7 +18,7 @@ from ..core.dtypes import float32
 from ..dispatch.foreach import run_step, unscaled
 from ..dispatch.inplace import check_tape
 from ..operators.optimizers import RULES
-from .optimizer import Closure, Optimizer, _evaluate, _get_value, _to_scalar
+from .optimizer import Closure, Optimizer, _evaluate, _to_scalar
 
 
 def with_gradients(group: dict[str, Any]) -> tuple[list[Tensor], list[Tensor]]:
@@ -190,7 +190,7 @@ def run_rule(
         params, grads = as_real(params), as_real([grad.resolve_conj() for grad in grads])
         states = [as_real(values) for values in states]
     chosen = {key: flags[key] if key in flags else bool(group[key]) for key in rule.flags}
-    numbers = {key: _option(group, key) for key in rule.numbers}
+    numbers = [_option(group, key) for key in rule.numbers]
     composed = group["differentiable"]
     counted = composed or any(step.dtype is not float32 for step in steps)
     if counted and steps:  # elsewhere the launch counts them
@@ -198,13 +198,14 @@ def run_rule(
     if composed:
         from . import composed as by_operators
 
-        options = SimpleNamespace(**numbers, **chosen)
+        options = SimpleNamespace(**dict(zip(rule.numbers, numbers)), **chosen)
         by_operators.run(rule, options, group["maximize"], params, grads, steps, states, scalars)
         return
     if counted:  # the default dtype may have been float64 when they were made
         steps = [step.to(float32) for step in steps]
-    run_step(name, params, grads, steps, *states, *scalars, *map(_get_value, numbers.values()),
-             *chosen.values(), group["maximize"], not counted)
+    numbers = [x.item() if isinstance(x, Tensor) else x for x in numbers]
+    run_step(name, params, grads, steps, *states, *scalars, *numbers, *chosen.values(),
+             group["maximize"], not counted)
 
 
 #: Numbers of a rule that are parts of an option: the option, and which part.
@@ -220,7 +221,6 @@ _PARTS = {
 
 def _option(group: dict[str, Any], name: str) -> Any:
     """A number of a rule: an option of the group or a part of one, tensors as 0-dim ones."""
-    if name in _PARTS:
-        option, part = _PARTS[name]
-        return _to_scalar(group[option][part])
-    return _to_scalar(group[name])
+    option, part = _PARTS.get(name, (name, None))
+    value = group[option] if part is None else group[option][part]
+    return _to_scalar(value) if isinstance(value, Tensor) else value

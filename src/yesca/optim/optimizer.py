@@ -15,9 +15,10 @@ from typing import Any, TypeAlias
 from ..base.frames import warn
 from .. import functional as ops
 from .._tensor import Tensor
-from ..autograd.modes import enable_grad, set_grad_enabled
+from ..autograd.modes import enable_grad, is_grad_enabled
 from ..core.dtypes import float32, float64, get_default_dtype
 from ..dispatch import observing
+from ..dispatch.state import set_grad
 from ..utils.hooks import RemovableHandle
 
 ParamsT: TypeAlias = (
@@ -75,8 +76,12 @@ def _use_grad_for_differentiable(step: Callable) -> Callable:
 
     @functools.wraps(step)
     def with_grad_mode(self, *args, **kwargs):
-        with set_grad_enabled(self.defaults.get("differentiable", False)):
+        before = is_grad_enabled()
+        set_grad(bool(self.defaults.get("differentiable", False)))
+        try:
             return step(self, *args, **kwargs)
+        finally:
+            set_grad(before)
 
     return with_grad_mode
 

@@ -23,7 +23,7 @@ from .fastrun import (
 )  # fmt: skip
 from .fastviews import run_view, run_views
 from .objects import (
-    as_integer, decref, incref, long_from, none, type_of, wrong_count,
+    as_integer, decref, incref, long_as, long_from, none, type_of, wrong_count,
 )
 
 unit = Unit("fastcall")
@@ -81,6 +81,16 @@ def python_adopt(module: obj, arguments: ptr, count: i64) -> obj:
         decref(before)
     store_i64(k.state, FLAGS, flags)
     store_i64(k.state, THREAD, this_thread())
+    return none()
+
+
+@unit.function
+def python_tape(module: obj, on: obj) -> obj:
+    """`tape(on)`: switch the tape of the running thread, if the flags are its own; where they are
+    another thread's, they are copied anew before its next call."""
+    if load_i64(k.state, THREAD) == this_thread():
+        flags = load_i64(k.state, FLAGS)
+        store_i64(k.state, FLAGS, (flags & ~GRAD_ON) | (long_as(on) & GRAD_ON))
     return none()
 
 
