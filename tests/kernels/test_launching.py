@@ -4,6 +4,7 @@ import copy
 import pickle
 import threading
 
+import numpy as np
 import pytest
 from kernel_checks import run
 
@@ -77,6 +78,77 @@ def test_arguments_by_name_defaults_and_hints():
         fill[(1,)](out, 2.0, m=3, n=1)
     with pytest.raises(TypeError, match="multiple values"):
         fill[(1,)](out, 2.0, 3, n=1)
+
+
+@torch.kernel
+def two_numbers(out_ptr, first, second, SCALE: tl.constexpr = 10):
+    tl.store(out_ptr, first * SCALE + second)
+
+
+def test_arguments_by_name_in_any_order():
+    out = torch.zeros(1)
+    for _ in range(3):
+        two_numbers[(1,)](out, second=3, first=5)
+        assert out.item() == 53
+        two_numbers[(1,)](second=7, out_ptr=out, first=2, SCALE=100)
+        assert out.item() == 207
+        two_numbers[(1,)](out, 4, second=6, num_warps=4)
+        assert out.item() == 46
+
+
+def test_launches_that_were_there_before():
+    """What is known of earlier arguments must not stand for others."""
+    out = torch.zeros(4)
+    for value in (2, 1, 3, 1, 1 << 31, -5, (1 << 31) - 1, 1 << 40, 2):
+        two_numbers[(1,)](out, value, 0, SCALE=1)
+        assert out[0].item() == torch.tensor(value).float().item()
+    for scale in (2, 2.5, True, -0.0, 0.0, 2):
+        two_numbers[(1,)](out, 3, 0, SCALE=scale)
+        assert out[0].item() == 3.0 * scale
+    two_numbers[(1,)](out.double(), 3, 0)
+    two_numbers[(1,)](out[1:], 3, 0)
+    assert out.tolist() == [6.0, 30.0, 0.0, 0.0]
+
+    @torch.kernel
+    def swap(x_ptr, y_ptr, BLOCK: tl.constexpr):
+        offsets = tl.arange(0, BLOCK)
+        tl.store(y_ptr + offsets + 1, tl.load(x_ptr + offsets))
+
+    for _ in range(2):
+        x, y = torch.arange(9.0), torch.zeros(9)
+        swap[(1,)](x, y, BLOCK=8)
+        swap[(1,)](x, x, BLOCK=8)  # all is loaded before it is stored
+        assert x.tolist() == y.tolist() == [0.0, *range(8)]
+        shared = torch.arange(9.0)
+        swap[(1,)](torch.from_numpy(shared.numpy()), shared, BLOCK=8)
+        assert shared.tolist() == [0.0, *range(8)]
+    with pytest.raises(RuntimeError, match="not allocated yet"):
+        x.untyped_storage().resize_(0)
+        swap[(1,)](x, y, BLOCK=8)
+
+
+def test_numbers_of_numpy():
+    @torch.kernel
+    def numbers(out_ptr, a, b, c, d, N: tl.constexpr):
+        tl.store(out_ptr + tl.arange(0, N), a + b + c)
+        tl.store(out_ptr, d)
+
+    given = [(np.int64(3), np.float32(0.5), np.bool_(True)), (np.uint8(1), np.float64(2.5), True),
+             (np.int32(-7), np.float16(1.5), np.False_)]
+    for a, b, c in given:
+        (out,) = run(numbers, (np.int64(1),), torch.zeros(4), a, b, c, np.array(9), N=np.int64(4))
+        assert out.tolist() == [9.0, *[float(a) + float(b) + float(c)] * 3]
+    assert numbers[(1,)](out, np.int64(2), np.float32(1), np.True_, 1, N=4) is \
+        numbers[(1,)](out, 2, 1.0, True, 1, 4)
+
+
+def test_a_launch_names_its_parameters():
+    @torch.kernel
+    def several(*pointers):
+        pass
+
+    with pytest.raises(TypeError, match="names all of its parameters"):
+        several[(1,)](torch.ones(1))
 
 
 def test_views_and_strides():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,12 +15,14 @@ from ..loops import blocks as programs
 from ..loops import ir
 from ..loops.block_printer import describe
 from . import types
+from .arguments import aliases, argument_kind
 from .blocks import Block, size_of
 from .recording import Recorder
 from .sources import Function, constant_key
 from .tracing import trace
 
 CHUNK = 16384  # points of blocks that a thread takes at least at once
+PIECES = 64  # at most, of the programs of a grid
 _TURNS = 8  # guessed for a loop whose length is known at run time only
 
 
@@ -28,8 +31,8 @@ class Compiled:
     """Machine code of a kernel for some kinds of arguments.
 
     arguments  (name, whether it is a pointer) of each word after the grid; `format` packs them
-    read       names of tensors that it reads of
-    written    names of tensors that it writes to
+    read       tensors that it reads of, by their number among these
+    written    tensors that it writes to
     ordered    its programs run one after the other
     grain      how many programs a thread takes at least at once
     loops      whether it has loops, so that one program may take long
@@ -43,8 +46,8 @@ class Compiled:
     address: int
     arguments: tuple[tuple[str, bool], ...]
     format: str
-    read: tuple[str, ...]
-    written: tuple[str, ...]
+    read: tuple[int, ...]
+    written: tuple[int, ...]
     ordered: bool
     grain: int
     loops: bool
@@ -54,6 +57,22 @@ class Compiled:
     def holds(self) -> bool:
         """Whether all that was read from around the kernel is as it was."""
         return all(constant_key(read()) == key for read, key in self.outer)
+
+    def pieces(self, total: int) -> tuple[int, bool]:
+        """How many programs of a grid are one piece of work, and whether the launch may take long
+        enough for other threads to have the GIL meanwhile."""
+        grain = total if self.ordered else max(self.grain, -(-total // PIECES))
+        return grain, self.loops or total > self.grain
+
+    @cached_property
+    def pointers(self) -> tuple[bool, ...]:
+        """Which words after the grid are addresses."""
+        return tuple(pointer for _, pointer in self.arguments)
+
+    @cached_property
+    def pack(self) -> Callable[..., bytes]:
+        """The words of a launch: its grid, then its arguments."""
+        return struct.Struct(self.format).pack
 
     @cached_property
     def asm(self) -> dict[str, str]:
@@ -73,23 +92,25 @@ def _assembly(text: str) -> str:
     return maker.assembly(module)
 
 
-def compiled(function: Function, constants: frozenset[str], values: dict[str, Any],
-             memories: tuple[int, ...]) -> Compiled:
-    """The machine code of a kernel for arguments like these."""
-    from .launching import argument_kind
+def compiled(function: Function, fixed: dict[str, bool], values: list[Any]) -> Compiled:
+    """The machine code of a kernel for arguments like these.
 
+    fixed: of each parameter, whether its value is known when the kernel is compiled
+    """
     slots: list[DType] = [int32] * programs.GRID_SLOTS
     names: dict[str, Any] = {}
     words: list[tuple[str, bool, str]] = []
-    aliases: dict[int, int] = {}
-    for name, value in values.items():
-        kind = None if name in constants else argument_kind(name, value)
+    pointers: list[int] = []
+    tensors: list[Any] = []
+    for (name, known), value in zip(fixed.items(), values, strict=True):
+        kind = None if known else argument_kind(name, value)
         if kind is None:
             names[name] = value
             continue
         slot = len(slots)
         if kind == "pointer":
-            aliases[slot] = memories[len(aliases)]
+            pointers.append(slot)
+            tensors.append(value)
             slots.append(int64)
             pointer = types.pointer_type(types.of(value._spec.dtype))
             names[name] = Block(ir.const(0, int64), pointer, (), slot)
@@ -97,7 +118,7 @@ def compiled(function: Function, constants: frozenset[str], values: dict[str, An
             slots.append(kind.core)
             names[name] = Block(ir.argument(slot, kind.core), kind)
         words.append((name, kind == "pointer", _letter(kind)))
-    recorder = Recorder(aliases, slots)
+    recorder = Recorder(dict(zip(pointers, aliases(tensors), strict=True)), slots)
     trace(function, names, recorder)
     return _made(function, recorder, words)
 
@@ -124,7 +145,7 @@ def _made(function: Function, recorder: Recorder, words: list[tuple[str, bool, s
     if "output_code" in settings.LOGS.get():
         print(f"; {function.name}\n{text}", file=sys.stderr)
     address = machine.load(function.name, text, key).address(symbol)
-    named = {programs.GRID_SLOTS + k: name for k, (name, _, _) in enumerate(words)}
+    pointers = sorted(recorder.aliases)
     read = loaded(program.statements)
     written = {e.pointer for s in walked(program.statements) if isinstance(s, programs.Nest)
                for e in s.effects if isinstance(e, (programs.Write, programs.Atomic))}
@@ -132,7 +153,7 @@ def _made(function: Function, recorder: Recorder, words: list[tuple[str, bool, s
     return Compiled(
         function.name, program, text, address, tuple((n, p) for n, p, _ in words),
         "=qqq" + "".join(letter for _, _, letter in words),
-        *(tuple(name for slot, name in named.items() if slot in touched)
+        *(tuple(k for k, slot in enumerate(pointers) if slot in touched)
           for touched in (read, written)),
         program.ordered, max(1, CHUNK // max(weight, 1)),
         any(isinstance(s, (programs.Loop, programs.While)) for s in walked(program.statements)),

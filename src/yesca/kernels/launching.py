@@ -7,22 +7,23 @@ int32 (or int64 where they need it), but 1 as a constant, since strides often ar
 
 from __future__ import annotations
 
-import struct
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from ..base import settings
-from ..core.tensor_base import TensorBase, address_of
+from ..core.tensor_base import address_of
 from ..dispatch import inplace
 from ..dispatch.state import STATE
+from ..runtime import threads
 from . import blocks, plans, types
+from .arguments import Form, argument_kind, form_of, plain, sorted_out
 from .blocks import Block
 from .compiling import Compiled, compiled
 from .errors import NeedsInterpreter
-from .sources import Function, constant_key
+from .sources import Function
 
 #: Hints for other machines, which a launch accepts and ignores.
 HINTS = frozenset("num_warps num_stages num_ctas num_buffers_warp_spec num_consumer_groups "
@@ -32,16 +33,16 @@ HINTS = frozenset("num_warps num_stages num_ctas num_buffers_warp_spec num_consu
 MOST_PROGRAMS = (1 << 31) - 1
 
 
-@dataclass(frozen=True)
 class Launcher:
     """`kernel[grid]`: calls it on a grid."""
 
-    kernel: Any
-    grid: Any
-    interpret: bool = False
+    __slots__ = ("kernel", "grid", "interpret")
+
+    def __init__(self, kernel: Any, grid: Any, interpret: bool = False) -> None:
+        self.kernel, self.grid, self.interpret = kernel, grid, interpret
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.kernel.run(*args, grid=self.grid, interpret=self.interpret, **kwargs)
+        return self.kernel.launch(self.grid, self.interpret, args, kwargs)
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,11 @@ class JITFunction:
         self.__name__, self.__qualname__, self.__doc__ = fn.__name__, fn.__qualname__, fn.__doc__
         self.__module__, self.__wrapped__ = fn.__module__, fn
         parameters = self.function.signature.parameters
-        self.arg_names, self.parameters = list(parameters), frozenset(parameters)
-        self.constants = frozenset(n for n, p in parameters.items() if _is_constant(p.annotation))
+        self.arg_names = list(parameters)
+        self.fixed = {n: _is_constant(p.annotation) for n, p in parameters.items()}
+        self.defaults = {n: p.default for n, p in parameters.items() if p.default is not p.empty}
+        self.orders: dict[Any, tuple[int, ...]] = {}  # by how arguments are given
+        self.forms: dict[Any, Form | None] = {}  # by their classes too
         self.made: dict[Any, Compiled] = {}
         self.latest: Compiled | None = None
 
@@ -107,7 +111,9 @@ class JITFunction:
 
     def warmup(self, *args: Any, **kwargs: Any) -> Compiled:
         """Compile the kernel for arguments like these, and do not run it."""
-        return self._compiled(self.bound(args, kwargs))
+        given = (*args, *kwargs.values(), *self.defaults.values())
+        self.latest = self._compiled(self.bound(given, args, kwargs))[0]
+        return self.latest
 
     def run(self, *args: Any, grid: Any, interpret: bool = False, **kwargs: Any) -> Any:
         """Run the kernel on a grid; gives what was compiled, None if it was interpreted.
@@ -115,58 +121,74 @@ class JITFunction:
         Raises CompilationError with the line that is wrong, TypeError and ValueError for
         arguments that no kernel takes.
         """
-        values = self.bound(args, kwargs)
-        extents = checked_grid(grid(dict(values)) if callable(grid) else grid)
+        return self.launch(grid, interpret, args, kwargs)
+
+    def launch(self, grid: Any, interpret: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+               ) -> Any:
+        """`run`, of arguments as they are given."""
+        given = (*args, *kwargs.values(), *self.defaults.values())
+        extents = checked_grid(grid(dict(zip(self.arg_names, self.bound(given, args, kwargs),
+                                             strict=True))) if callable(grid) else grid)
         if interpret or self.always_interpreted:
-            return self._interpreted(values, extents)
-        try:
-            made = self._compiled(values)
-        except NeedsInterpreter:
-            return self._interpreted(values, extents)
+            return self._interpreted(self.bound(given, args, kwargs), extents)
+        classes = (*kwargs, *map(type, given))
+        form = self.forms.get(classes)
+        found = None if form is None else form.sorted_out(given)
+        if found is None or found[0].outer and not found[0].holds():
+            values = self.bound(given, args, kwargs)
+            try:
+                found = self._compiled(values)
+            except NeedsInterpreter:
+                return self._interpreted(values, extents)
+            if form is None:
+                form = self.forms[classes] = form_of(
+                    self.fixed, self.orders[len(args), *kwargs], given)
+            if form is not None:
+                form.remember(given, found[0])
+        made, words, tensors = found
+        self.latest = made
         total = extents[0] * extents[1] * extents[2]
         if total:
-            _launch(made, values, extents, total)
+            _launch(made, words, tensors, extents, total)
         return made
 
-    def bound(self, args: Any, kwargs: Any) -> dict[str, Any]:
-        """Parameters and their values."""
-        values = dict(zip(self.arg_names, args, strict=False))
-        for name, value in kwargs.items():
-            if name in self.parameters:
-                if name in values:
-                    break
-                values[name] = value
-            elif name not in HINTS:
-                break
-        else:
-            if len(values) == len(self.arg_names) and len(args) <= len(values):
-                return values
-        # Defaults, and what is wrong, are Python's matter.
-        return self.function.bind(args, {k: v for k, v in kwargs.items()
-                                         if k not in HINTS or k in self.parameters})
+    def bound(self, given: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+              ) -> list[Any]:
+        """The values of all parameters, in order; given: all arguments, and all defaults."""
+        key = (len(args), *kwargs)
+        order = self.orders.get(key)
+        if order is None:
+            order = self.orders[key] = self._order(len(args), kwargs)
+        return [given[place] for place in order]
 
-    def _compiled(self, values: dict[str, Any]) -> Compiled:
-        key: list[Any] = []
-        tensors = []
-        for name, value in values.items():
-            kind = None if name in self.constants else argument_kind(name, value)
-            if kind == "pointer":
-                key.append(value._spec.dtype)
-                tensors.append(value)
-            else:
-                key.append(constant_key(value) if kind is None else kind)
-        memories = aliases(tensors)
-        full = (*key, memories)
+    def _order(self, count: int, names: Iterable[str]) -> tuple[int, ...]:
+        """Where the parameters are among arguments, arguments by name, and defaults.
+
+        Raises TypeError for arguments that do not fit.
+        """
+        if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+               for p in self.function.signature.parameters.values()):
+            raise TypeError(f"{self.__name__}(): a kernel that is launched names all of its "
+                            "parameters; functions called from one may have *args")
+        places = {name: count + k for k, name in enumerate(names)}
+        named = {n: k for n, k in places.items() if n not in HINTS or n in self.fixed}
+        found = self.function.bind(range(count), named)
+        given = {*self.arg_names[:count], *named}
+        defaults = {name: count + len(places) + k for k, name in enumerate(self.defaults)}
+        return tuple((found if name in given else defaults)[name] for name in self.arg_names)
+
+    def _compiled(self, values: list[Any]) -> tuple[Compiled, list[Any], list[Any]]:
+        """The machine code for arguments, their words, and the tensors among them."""
+        key, words, tensors = sorted_out(self.fixed, values)
         try:
-            made = self.made.get(full)
+            made = self.made.get(key)
         except TypeError:
-            made, full = None, (repr(full),)
+            made, key = None, (repr(key),)
         if made is None or made.outer and not made.holds():
-            made = self.made[full] = compiled(self.function, self.constants, values, memories)
-        self.latest = made
-        return made
+            made = self.made[key] = compiled(self.function, self.fixed, values)
+        return made, words, tensors
 
-    def _interpreted(self, values: dict[str, Any], grid: tuple[int, int, int]) -> None:
+    def _interpreted(self, values: list[Any], grid: tuple[int, int, int]) -> None:
         from .interpreter import Interpreter, Memory, number
 
         if STATE.recorder is not None:
@@ -174,8 +196,8 @@ class JITFunction:
         machine = Interpreter(self.__name__, grid)
         given: dict[str, Any] = {}
         memories: dict[str, Memory] = {}
-        for name, value in values.items():
-            kind = None if name in self.constants else argument_kind(name, value)
+        for (name, fixed), value in zip(self.fixed.items(), map(plain, values), strict=True):
+            kind = None if fixed else argument_kind(name, value)
             if kind == "pointer":
                 memories[name] = memory = Memory(name, value)
                 zero = machine.constant(0, types.int64.core)
@@ -188,9 +210,9 @@ class JITFunction:
             except Exception as error:
                 error.add_note(f"in program {position} of {self.__name__}")
                 raise
-        for name, memory in memories.items():
+        for memory in memories.values():
             if (memory.stored >= 0).any() or machine.synchronised:
-                inplace.bump(values[name])
+                inplace.bump(memory.tensor)
 
 
 def _is_constant(annotation: Any) -> bool:
@@ -200,35 +222,15 @@ def _is_constant(annotation: Any) -> bool:
         annotation.strip("'\"").endswith("constexpr")
 
 
-def argument_kind(name: str, value: Any) -> Any:
-    """"pointer", the type of a number, or None for what is known when the kernel is compiled."""
-    if value.__class__ is int:
-        return None if value == 1 else types.of_number(value)
-    if isinstance(value, TensorBase):
-        batched = value.__class__.__name__ == "BatchedTensor"
-        if value._spec.device.type != "cpu" or batched:
-            found = "batched" if batched else value.device
-            raise ValueError(
-                f"Pointer argument ({name}) cannot be accessed from Triton ({found} "
-                "tensor?); kernels run on tensors of the CPU. An operator around the kernel "
-                "(torch.library.custom_op) can have rules for others: register_fake, register_vmap")
-        if value._spec.neg:
-            raise ValueError(
-                f"Pointer argument ({name}) is a tensor with the negative bit: its memory holds "
-                "the numbers with the other sign; pass resolve_neg() of it")
-        return "pointer"
-    if isinstance(value, bool):
-        return types.int1
-    if isinstance(value, float):
-        return types.float32
-    return None
-
-
 def checked_grid(grid: Any) -> tuple[int, int, int]:
     """Three extents. Raises TypeError and ValueError for what is no grid."""
     given = (grid,) if isinstance(grid, int) else grid
     if not isinstance(given, (tuple, list)) or not 1 <= len(given) <= 3:
         raise TypeError(f"a grid is a tuple of one to three whole numbers, got {grid!r}")
+    x, y, z = (*given, 1, 1)[:3]
+    if x.__class__ is y.__class__ is z.__class__ is int and x >= 0 <= y and 0 <= z \
+            and x * y * z <= MOST_PROGRAMS:
+        return x, y, z
     extents = []
     for extent in given:
         try:
@@ -247,33 +249,15 @@ def checked_grid(grid: Any) -> tuple[int, int, int]:
     return x, y, z
 
 
-def aliases(tensors: list[Any]) -> tuple[int, ...]:
-    """Of each tensor, which memory it is in: the first tensor whose memory it shares."""
-    storages = [t._storage for t in tensors]
-    known = [id(s) for s in storages]
-    found = [known.index(k) for k in known]
-    # Only what code outside knows the address of can lie in two storages.
-    shared = [k for k, s in enumerate(storages) if s._flags and found[k] == k]
-    if len(shared) > 1:
-        spans = {k: (storages[k]._address, storages[k]._nbytes) for k in shared}
-        first = {k: next(j for j, (other, size) in spans.items() if j == k
-                         or start < other + size and other < start + nbytes)
-                 for k, (start, nbytes) in spans.items()}
-        found = [first.get(k, k) for k in found]
-    return tuple(found)
-
-
-def _launch(made: Compiled, values: dict[str, Any], grid: tuple[int, int, int], total: int
-            ) -> None:
-    if STATE.recorder is None or not plans.recorded(made, values, grid, total):
-        from ..runtime import threads
-
-        given = [address_of(values[n]) if pointer else values[n] for n, pointer in made.arguments]
-        words = array("q", struct.pack(made.format, *grid, *given))
-        threads.launch(made.address, words.buffer_info()[0], total, plans.grain_of(made, total),
-                       plans.long(made, total))
-    for name in made.written:
-        inplace.bump(values[name])
+def _launch(made: Compiled, words: list[Any], tensors: list[Any], grid: tuple[int, int, int],
+            total: int) -> None:
+    if STATE.recorder is None or not plans.recorded(made, words, tensors, grid, total):
+        packed = array("q", made.pack(*grid, *[
+            address_of(word) if pointer else word
+            for word, pointer in zip(words, made.pointers, strict=True)]))
+        threads.launch(made.address, packed.buffer_info()[0], total, *made.pieces(total))
+    for k in made.written:
+        inplace.bump(tensors[k])
 
 
 def jit(fn: Callable[..., Any] | None = None, *, interpret: bool = False, version: Any = None,

@@ -67,6 +67,11 @@ class Wrapper:
     def run(self, *args: Any, grid: Any, interpret: bool = False, **kwargs: Any) -> Any:
         raise NotImplementedError
 
+    def launch(self, grid: Any, interpret: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+               ) -> Any:
+        """`run`, of arguments as they are given."""
+        return self.run(*args, grid=grid, interpret=interpret, **kwargs)
+
     def __getattr__(self, name: str) -> Any:
         if name in ("fn", "__setstate__", "__deepcopy__", "__copy__"):
             raise AttributeError(name)
