@@ -1,9 +1,10 @@
 """What several rooms of the tests share. Warnings are errors everywhere (pyproject.toml).
 
-    pytest tests/operators --tenth 3              # a tenth of the tests, and all smoke tests
+    pytest tests/operators --tenth 3              # a tenth of the tests, and those of every tenth
     pytest tests/operators --most-kernels 3000    # fails where more kernels are compiled
 """
 
+import gc
 import os
 import subprocess
 import sys
@@ -16,13 +17,15 @@ os.environ.setdefault("YESCA_VERIFY", "1")  # of this process, and of those that
 os.environ.setdefault("YESCA_RECORD", "1")  # what is compiled is recorded, however small it is
 
 
+#: Marks of the tests that are in every tenth.
+ALWAYS = ("smoke", "every_cpu")
 OF_WORKERS = pytest.StashKey[int]()  # kernels that the processes of `-n` have compiled
 
 
 def pytest_addoption(parser):
     group = parser.getgroup("yesca")
     group.addoption("--tenth", type=int, choices=range(10), metavar="0-9",
-                    help="run the smoke tests and this tenth of the others")
+                    help="run this tenth of the tests, and all marked smoke or every_cpu")
     group.addoption("--most-kernels", type=int, metavar="N",
                     help="fail if more than N kernels are compiled (needs an empty cache)")
 
@@ -32,12 +35,26 @@ def tenth_of(name):
     return zlib.crc32(name.encode()) % 10
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """Collected tests live to the end: the collector of cycles never looks through them.
+
+    There are some million objects; each full collection during a test would take a second.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_collection_modifyitems(config, items):
     tenth = config.getoption("tenth")
     if tenth is None:
         return
     chosen = [item for item in items
-              if tenth_of(item.nodeid) == tenth or item.get_closest_marker("smoke")]
+              if tenth_of(item.nodeid) == tenth or any(map(item.get_closest_marker, ALWAYS))]
     kept = set(chosen)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = chosen
@@ -77,14 +94,15 @@ def compiled(config):
 def environment(**changes):
     """The environment of a child process, in which the yesca under test is the one imported.
 
-    A variable that is None is left out.
+    A variable that is None is left out. Options of this run are not those of a run in the child.
     """
     import yesca
 
     folder = str(Path(yesca.__file__).resolve().parents[1])
     path = [folder, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     path = [os.path.abspath(part) for part in path]
-    whole = {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(path)), **changes}
+    whole = {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(path)),
+             "PYTEST_ADDOPTS": None, **changes}
     return {name: value for name, value in whole.items() if value is not None}
 
 

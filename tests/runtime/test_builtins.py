@@ -12,7 +12,8 @@ from yesca.targets.native import (
     Unit, external, i64, load_obj, obj, ptr, void,
 )  # fmt: skip
 
-pytestmark = pytest.mark.skipif(not layout.IS_CPYTHON, reason="builtins need CPython")
+pytestmark = [pytest.mark.skipif(not layout.IS_CPYTHON, reason="builtins need CPython"),
+              pytest.mark.every_cpu]
 
 unit = Unit("test_builtins")
 tuple_size = external("PyTuple_Size", [obj], i64)

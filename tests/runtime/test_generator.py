@@ -13,6 +13,8 @@ import pytest
 
 import yesca as torch
 
+pytestmark = pytest.mark.every_cpu
+
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 TABLE = json.loads((FIXTURES / "random.json").read_text())
 SEED = 1234

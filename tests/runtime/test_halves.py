@@ -13,6 +13,8 @@ from yesca.runtime import units
 from yesca.runtime.native.halves import narrow
 from yesca.targets.native import bits_of_f32, bits_of_f64
 
+pytestmark = pytest.mark.every_cpu
+
 
 def half_bits(value):
     try:

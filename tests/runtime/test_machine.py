@@ -14,7 +14,8 @@ from yesca.runtime import cache, machine
 i64 = ctypes.c_int64
 META = {"keys": [], "needs": []}
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
+              pytest.mark.every_cpu]
 
 
 @pytest.fixture

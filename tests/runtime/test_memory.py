@@ -11,7 +11,8 @@ import pytest
 from yesca.runtime import memory, units
 from yesca.runtime.native import alloc
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
+              pytest.mark.every_cpu]
 
 
 @pytest.fixture(params=["builtin", "portable"])

@@ -16,7 +16,8 @@ from yesca.targets.native import (
 )  # fmt: skip
 
 # From 3.12 on CPython warns of forks while threads live; that they work is what is tested.
-pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
+              pytest.mark.every_cpu]
 unit = Unit("test_threads")
 
 

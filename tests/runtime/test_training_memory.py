@@ -9,6 +9,8 @@ import pytest
 import yesca as torch
 from yesca.runtime import memory
 
+pytestmark = pytest.mark.every_cpu
+
 #: What PyTorch allocates at most in one step, above what lived before (record_memory.py).
 RECORDED = json.loads((Path(__file__).parents[1] / "fixtures" / "memory.json").read_text())
 
