@@ -63,7 +63,8 @@ def _pending(nest: Nest) -> Step:
 
 
 def _settled(step: Step) -> Step:
-    return step if step.address or step.nest is None else steps.of_nest(step.nest)
+    made = step.address and not step.own
+    return step if made or step.nest is None else steps.of_nest(step.nest)
 
 
 # ---- moving ----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from ..passes.simplify import simplify
 from ..passes.widths import widths
 from ..runtime import geometry, kernels
 from ..runtime.native.replay import LAUNCH_WORDS, NUMBER_WORDS, POINTER_WORDS
-from ..runtime.plan import Launch
+from ..runtime.plan import Flat, Launch
 
 CELLS = -1
 ARENA = 0  # its place among the bases
@@ -50,6 +50,7 @@ class Step:
     writes: frozenset[int]
     nest: Nest | None = None
     long: bool = False  # though it may be one piece of work
+    own: bool = False  # its machine code is another than that of its nest
 
     @cached_property
     def touched(self) -> frozenset[int]:
@@ -75,11 +76,21 @@ def of_launch(launch: Launch, stage: Any, places: Sequence[Place], owned: Callab
     reads = every if known is None else {p.memory for word, p in pointers if word not in known}
     step = Step(launch.name, launch.address, launch.words, pointers, given, launch.total,
                 launch.grain, frozenset(reads), frozenset(writes), long=launch.long)
-    if not isinstance(stage, Stage) or stage.kind == "table":
+    if isinstance(stage, Flat):
+        nest = _said(step, stage, places, numbers)
+    elif isinstance(stage, Stage) and stage.kind != "table":
+        nest = _decoded(step, stage)
+    else:
         return step
-    nest = _decoded(step, stage)
     reads, writes = nest.memories
-    return replace(step, nest=nest, reads=reads, writes=writes)
+    return replace(step, nest=nest, reads=reads, writes=writes, own=isinstance(stage, Flat))
+
+
+def _said(step: Step, flat: Flat, places: Sequence[Place], numbers: int) -> Nest:
+    operands = tuple(Operand(places[slot], (buffer.dtype.itemsize,))
+                     for slot, buffer in zip(flat.slots, flat.stage.buffers, strict=True))
+    given = tuple(Given(numbers + 2 * position, KINDS[kind]) for position, kind in flat.numbers)
+    return Nest(_settled(flat.stage), (flat.points,), operands, given, step.name)
 
 
 @lru_cache(4096)

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from ..base import settings
+from ..loops.printer import describe
 from ..runtime import kernels, machine
 from ..runtime.cache import Entry as Stored
-from ..runtime.plan import Plan
+from ..runtime.plan import Flat, Plan
 from ..runtime.recording import TABLE
 from . import again, groups
 from .program import Entry, Program, build, checked, needed
@@ -80,8 +81,11 @@ def _digest(plan: Plan) -> bytes:
             plan.checks, plan.writes, symbols, [
                 (one.pointers, one.numbers, one.total, one.grain, one.written, one.long)
                 for one in plan.launches])).encode())
-        for one in plan.launches:
+        for one, stage in zip(plan.launches, plan.stages, strict=True):
             state.update(one.words)
+            if isinstance(stage, Flat):
+                said = (describe(stage.stage), stage.points, stage.slots, stage.numbers)
+                state.update(repr(said).encode())
         plan.digest = state.digest() if all(symbols) else b""
     return plan.digest
 

@@ -17,6 +17,7 @@ from ..loops.block_printer import describe
 from . import types
 from .arguments import aliases, argument_kind
 from .blocks import Block, size_of
+from .maps import Map, map_of
 from .recording import Recorder
 from .sources import Function, constant_key
 from .tracing import trace
@@ -37,6 +38,7 @@ class Compiled:
     grain      how many programs a thread takes at least at once
     loops      whether it has loops, so that one program may take long
     outer      (what looks a name up, what it gave) of numbers from around the kernel
+    map        what it does as a flat stage, if it can be said so
     plans      of launches that compiled programs record, see `plans.py`
     """
 
@@ -52,6 +54,7 @@ class Compiled:
     grain: int
     loops: bool
     outer: tuple[tuple[Callable[[], Any], Any], ...] = field(default=(), repr=False)
+    map: Map | None = field(default=None, repr=False)
     plans: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def holds(self) -> bool:
@@ -157,7 +160,8 @@ def _made(function: Function, recorder: Recorder, words: list[tuple[str, bool, s
           for touched in (read, written)),
         program.ordered, max(1, CHUNK // max(weight, 1)),
         any(isinstance(s, (programs.Loop, programs.While)) for s in walked(program.statements)),
-        tuple(recorder.outer.values()))
+        tuple(recorder.outer.values()),
+        map_of(recorder.statements, recorder.aliases, recorder.inputs))
 
 
 def loaded(statements: tuple[Any, ...]) -> set[int]:

@@ -18,7 +18,7 @@ from ..core.tensor_base import address_of
 from ..dispatch import inplace
 from ..dispatch.state import STATE
 from ..runtime import threads
-from . import blocks, plans, types
+from . import blocks, types
 from .arguments import Form, argument_kind, form_of, plain, sorted_out
 from .blocks import Block
 from .compiling import Compiled, compiled
@@ -251,13 +251,19 @@ def checked_grid(grid: Any) -> tuple[int, int, int]:
 
 def _launch(made: Compiled, words: list[Any], tensors: list[Any], grid: tuple[int, int, int],
             total: int) -> None:
-    if STATE.recorder is None or not plans.recorded(made, words, tensors, grid, total):
+    if STATE.recorder is None or not _recorded(made, words, tensors, grid, total):
         packed = array("q", made.pack(*grid, *[
             address_of(word) if pointer else word
             for word, pointer in zip(words, made.pointers, strict=True)]))
         threads.launch(made.address, packed.buffer_info()[0], total, *made.pieces(total))
     for k in made.written:
         inplace.bump(tensors[k])
+
+
+def _recorded(*launch: Any) -> bool:
+    from . import plans  # loads what a recorder has loaded
+
+    return plans.recorded(*launch)
 
 
 def jit(fn: Callable[..., Any] | None = None, *, interpret: bool = False, version: Any = None,

@@ -14,8 +14,9 @@ from typing import Any
 
 from ..core import registry
 from ..dispatch.state import STATE
+from ..graph import groups
 from ..loops.cost import Cost
-from ..runtime.plan import NUMBER, PLAN_LIMIT, Launch, Plan
+from ..runtime.plan import NUMBER, PLAN_LIMIT, Flat, Launch, Plan
 from ..runtime.references import Ref
 from .compiling import Compiled
 
@@ -47,9 +48,12 @@ def recorded(made: Compiled, words: list[Any], tensors: list[Any], grid: tuple[i
              total: int) -> bool:
     """Let this thread's recorder have a launch; whether it has taken it."""
     if all(map(_allocated, tensors)):
-        plan = plan_of(made, grid, total, tuple([t._spec for t in tensors]))
         numbers = tuple([word for word, pointer in zip(words, made.pointers, strict=True)
                          if not pointer])
+        points = made.map.points(grid, numbers) if made.map is not None else 0
+        if points < groups.LEAST or not all(_reaches(t, points) for t in tensors):
+            points = 0
+        plan = plan_of(made, grid, total, points, tuple([t._spec for t in tensors]))
         if registry.capture(plan, tensors, numbers) is not None:  # type: ignore[misc]
             return True
     STATE.recorder.broken("inside", made.name, False)
@@ -63,27 +67,37 @@ def _allocated(tensor: Any) -> bool:
     return not seen.numel or bool(start + seen.nbytes <= tensor._storage._nbytes)
 
 
-def plan_of(made: Compiled, grid: tuple[int, int, int], total: int, specs: tuple[Any, ...]) -> Plan:
-    """The plan of a launch: kept, or made."""
-    plans, key = made.plans, (grid, specs)
+def _reaches(tensor: Any, count: int) -> bool:
+    """Whether so many elements lie in a row in its storage, from the tensor's first one on."""
+    return bool((tensor._offset + count) * tensor._spec.dtype.itemsize <= tensor._storage._nbytes)
+
+
+def plan_of(made: Compiled, grid: tuple[int, int, int], total: int, points: int,
+            specs: tuple[Any, ...]) -> Plan:
+    """The plan of a launch: kept, or made; points: of the map that it is, else 0."""
+    plans, key = made.plans, (grid, points, specs)
     plan: Plan | None = plans.get(key)
     if plan is None:
         if len(plans) >= PLAN_LIMIT:
             plans.clear()
-        plan = plans[key] = _planned(made, grid, total, specs)
+        plan = plans[key] = _planned(made, grid, total, points, specs)
     return plan
 
 
-def _planned(made: Compiled, grid: tuple[int, int, int], total: int, specs: tuple[Any, ...]
-             ) -> Plan:
+def _planned(made: Compiled, grid: tuple[int, int, int], total: int, points: int,
+             specs: tuple[Any, ...]) -> Plan:
     left = iter(enumerate(specs))
     values = [Ref(*next(left)) if pointer else NUMBER for pointer in made.pointers]
     signature = Signature(tuple(Parameter(n) for n in (*(n for n, _ in made.arguments), "grid")))
-    return Plan(
-        Operator(made.name, signature), (*values, grid), len(specs),
-        launches=(_launch(made, grid, total),), writes=made.written,
-        stages=(Cost(*(sum(specs[k].nbytes for k in touched)
-                       for touched in (made.read, made.written))),))
+    launch = _launch(made, grid, total)
+    does: Any = Cost(*(sum(specs[k].nbytes for k in touched)
+                       for touched in (made.read, made.written)))
+    if points and made.map is not None:
+        kinds = [(position, kind) for _, position, kind in launch.numbers]
+        does = Flat(made.map.stage, points, made.map.buffers,
+                    tuple(kinds[k] for k in made.map.arguments))
+    return Plan(Operator(made.name, signature), (*values, grid), len(specs), launches=(launch,),
+                writes=made.written, stages=(does,))
 
 
 def _launch(made: Compiled, grid: tuple[int, int, int], total: int) -> Launch:

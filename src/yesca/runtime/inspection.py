@@ -16,6 +16,7 @@ from ..loops.cost import Cost
 from ..loops.cost import cost as stage_cost
 from ..loops.ir import Stage, walk
 from ..loops.verify import InvalidStage
+from .plan import Flat
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,8 @@ def cost(plan: Any) -> Cost:
 
 def launch_cost(launch: Any, stage: Any) -> Cost:
     """The bytes and operations of one launch; stage: what the plan says of it."""
+    if isinstance(stage, Flat):
+        return stage_cost(stage.stage, stage.points)
     if not isinstance(stage, Stage):
         return stage if isinstance(stage, Cost) else Cost()
     if stage.kind == "table":

@@ -49,6 +49,20 @@ class Launch:
 
 
 @dataclass(frozen=True)
+class Flat:
+    """What a launch does whose words and machine code are not those of a stage: a flat stage over
+    `points` elements that lie in a row, from the first one of each tensor.
+
+    slots: of each buffer; numbers: of each argument, as a Launch has them, without the word
+    """
+
+    stage: Any
+    points: int
+    slots: tuple[int, ...]
+    numbers: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True)
 class HostStep:
     """A step that is no machine code: a function of NumPy arrays over the call's tensors.
 
@@ -96,7 +110,7 @@ class Plan:
     writes: tuple[int, ...] = ()  # operands that the stages write as well (running statistics)
     negated: tuple[int, ...] = ()  # operands that it is handed copies of, with the sign settled
     host: tuple[HostStep, ...] = ()  # run after the launches, one after the other
-    stages: tuple[Any, ...] = ()  # each launch's loop IR; of other machine code its Cost or None
+    stages: tuple[Any, ...] = ()  # each launch's loop IR; of other code Cost, Flat or None
     digest: bytes | None = None  # of all that its launches do; empty where that cannot be named
 
     def saves(self, wanted: int) -> tuple[tuple[bool, int], ...]:
