@@ -28,6 +28,37 @@ def test_other_parameters():
         functional_call(layer, ({"weight": own}, {"weight": own}), X)
 
 
+def test_attributes_and_names_of_no_module():
+    class Shifted(torch.nn.Module):
+        scale = torch.tensor(2.0)
+
+        def __init__(self):
+            super().__init__()
+            self.shift = torch.ones(2)
+            self.kind = "none"
+
+        def forward(self, x):
+            return x * self.scale + self.shift + (self.more if hasattr(self, "more") else 0)
+
+    layer = Shifted()
+    own = layer.shift
+    others = {"shift": torch.zeros(2), "scale": torch.tensor(3.0), "more": torch.tensor(5.0)}
+    assert functional_call(layer, others, torch.ones(2)).tolist() == [8.0, 8.0]
+    assert layer.shift is own and "scale" not in vars(layer) and not hasattr(layer, "more")
+    assert layer(torch.ones(2)).tolist() == [3.0, 3.0]
+    with pytest.raises(RuntimeError, match=r"Unexpected key\(s\): 'shift'\.$"):
+        functional_call(layer, {"shift": own}, X, strict=True)
+    for name, value, message in (("shift", 3, "3 is not an instance of torch.Tensor"),
+                                 ("kind", own, "attribute `kind`: none is not an instance of")):
+        with pytest.raises(TypeError, match=message):
+            functional_call(layer, {"more": own, name: value}, X)
+        assert not hasattr(layer, "more")
+    with pytest.raises(AttributeError, match="Shifted has no attribute `inner`"):
+        functional_call(layer, {"inner.weight": own}, X)
+    with pytest.raises(KeyError, match="be empty string"):
+        functional_call(layer, {"": own}, X)
+
+
 def test_tied_parameters():
     class Tied(torch.nn.Module):
         def __init__(self):

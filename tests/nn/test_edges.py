@@ -142,3 +142,67 @@ def test_packed_sequences_of_one_argument():
     assert made.data is pair[0] and made.batch_sizes is pair[1]
     with pytest.raises(AssertionError, match="Expected data to be a list or tuple of length 2"):
         nn.utils.rnn.PackedSequence(torch.ones(2))
+
+
+@pytest.mark.parametrize("target", [[1.5, 0.5], [-0.1, 0.5], [float("nan"), 0.5]])
+@pytest.mark.parametrize("reduction", ["none", "mean"])
+def test_binary_targets_are_chances(target, reduction):
+    loss = nn.BCELoss(reduction=reduction)
+    with pytest.raises(RuntimeError, match="all elements of target should be between 0 and 1"):
+        loss(torch.tensor([0.5, 0.5]), torch.tensor(target))
+    with pytest.raises(RuntimeError, match="all elements of input should be between 0 and 1"):
+        loss(torch.tensor(target), torch.tensor([0.5, 0.5]))
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("wide", [torch.float32, torch.float64])
+def test_weights_leave_the_dtype_of_losses(reduction, wide):
+    x = torch.tensor([0.25, 0.5], dtype=torch.bfloat16, requires_grad=True)
+    weight = torch.tensor([1.0, 2.0], dtype=wide)
+    target = torch.tensor([1.0, 0.0], dtype=torch.bfloat16)
+    losses = [nn.functional.binary_cross_entropy(x, target, weight, reduction=reduction),
+              nn.functional.binary_cross_entropy_with_logits(
+                  x, target, weight, pos_weight=weight, reduction=reduction)]
+    assert [loss.dtype for loss in losses] == [torch.bfloat16] * 2
+    assert torch.autograd.grad(sum(losses).sum(), x)[0].dtype is torch.bfloat16
+
+
+def test_smooth_loss_without_a_smooth_part():
+    x, y = torch.arange(4), torch.tensor([0, 3, 1, 3])
+    assert nn.SmoothL1Loss(beta=0, reduction="sum")(x, y).item() == 3
+    z = torch.tensor([3 + 4j, 0j])
+    assert nn.SmoothL1Loss(beta=0)(z, torch.zeros_like(z)).item() == 2.5
+
+
+def test_unpadded_sequences_are_copies():
+    padded = torch.arange(6.0).reshape(3, 2)
+    rows = nn.utils.rnn.unpad_sequence(padded, torch.tensor([3, 1]))
+    rows[0].zero_()
+    assert rows[0].is_contiguous() and padded[:, 0].tolist() == [0.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_averages_of_no_channels(rank):
+    layer = getattr(nn, f"AdaptiveAvgPool{rank}d")(2)
+    x = torch.ones(2, 0, *[3] * rank, requires_grad=True)
+    made = layer(x)
+    made.sum().backward()
+    assert made.shape == (2, 0, *[2] * rank) and x.grad.shape == x.shape
+    with pytest.raises(RuntimeError, match="with dimension 2 being empty"):
+        layer(torch.ones(2, 3, *[0] * rank))
+
+
+def test_empty_batches_leave_running_statistics():
+    layer = nn.BatchNorm2d(3)
+    made = layer(torch.empty(0, 3, 4, 4, requires_grad=True))
+    made.sum().backward()
+    assert layer.running_mean.tolist() == [0.0] * 3 and layer.running_var.tolist() == [1.0] * 3
+    assert layer.num_batches_tracked == 1 and layer.weight.grad.tolist() == [0.0] * 3
+
+
+def test_attention_that_programs_view():
+    layer = nn.MultiheadAttention(4, 2, batch_first=True).eval()
+    x = torch.rand(2, 3, 4)
+    with torch.no_grad():
+        assert layer(x, x, x)[0].view(2, 12).shape == (2, 12)
+    assert layer(x, x, x)[0].stride() == (4, 8, 1)

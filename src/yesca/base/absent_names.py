@@ -232,7 +232,7 @@ NAMES: dict[str, str] = {
     "mps": "Event compile_shader event load_metallib profiler",
     "multiprocessing": "init_reductions pool queue reductions",
     "nn": "backends cpp intrinsic qat quantizable",
-    "nn.attention": "experimental varlen",
+    "nn.attention": "experimental",
     "nn.functional": "ScalingType SwizzleType assert_int_or_pair scaled_grouped_mm scaled_mm",
     "nn.parallel": "DistributedDataParallelCPU",
     "onnx": (

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from .._tensor import Tensor
 from ..dispatch.call import OPERATORS as ops
+
+_ABSENT = object()
 
 
 def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None,
@@ -15,10 +19,15 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
     """Call a module with other parameters and buffers in the place of its own.
 
     Args:
-        parameter_and_buffer_dicts: a dictionary from names to tensors, or a tuple of them.
+        parameter_and_buffer_dicts: a dictionary from names to tensors, or a tuple of them. A
+            name may also be that of a plain attribute that holds a tensor; one that the module
+            has not got is there during the call.
         args: the arguments: a tuple, or a single one.
         tie_weights: parameters that are one object are replaced together.
-        strict: the names must be all those of the module.
+        strict: the names must be all those of the module's parameters and buffers.
+
+    Raises TypeError where a value, or the attribute of that name, is no tensor; ValueError for a
+    name in several dictionaries.
 
     >>> import yesca as torch
     >>> layer = torch.nn.Linear(2, 1, bias=False)
@@ -40,8 +49,8 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
 def _united(dicts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     if not all(isinstance(d, dict) for d in dicts):
         raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
-    names = [name for d in dicts for name in d]
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    counts = Counter(name for d in dicts for name in d)
+    repeated = [name for name, count in counts.items() if count > 1]
     if repeated:
         raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional "
                          "call is ambiguous")
@@ -61,16 +70,21 @@ def replaced(module: Any, given: dict[str, Any], tie_weights: bool = True, stric
     before: list[tuple[str, dict[str, Any], str, Any]] = []
     try:
         for path, value in wanted.items():
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(f"{value} is not an instance of torch.Tensor")
             table, name = _table(module, path)
-            before.append((path, table, name, table[name]))
+            before.append((path, table, name, table.get(name, _ABSENT)))
             table[name] = value
         yield
         for path, table, name, _ in before:
-            if path in given:
+            if path in given and name in table:
                 given[path] = table[name]  # a buffer that the call has set anew
     finally:
         for _, table, name, value in reversed(before):
-            table[name] = value
+            if value is _ABSENT:
+                table.pop(name, None)
+            else:
+                table[name] = value
 
 
 def _check_names(module: Any, wanted: dict[str, Any]) -> None:
@@ -79,9 +93,9 @@ def _check_names(module: Any, wanted: dict[str, Any]) -> None:
     missing, unexpected = sorted(own - set(wanted)), sorted(set(wanted) - own)
     text = ""
     if unexpected:
-        text += "\n\tUnexpected key(s): " + ", ".join(unexpected) + "."
+        text += "\n\tUnexpected key(s): " + ", ".join(map(repr, unexpected)) + "."
     if missing:
-        text += "\n\tMissing key(s): " + ", ".join(missing) + "."
+        text += "\n\tMissing key(s): " + ", ".join(map(repr, missing)) + "."
     if text:
         raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:{text}")
 
@@ -107,13 +121,18 @@ def _tied(module: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _table(module: Any, path: str) -> tuple[dict[str, Any], str]:
-    """The dictionary of parameters or buffers that holds a name."""
+    """The dictionary that holds a name: of parameters, of buffers, or of plain attributes."""
     prefix, _, name = path.rpartition(".")
+    if not name:
+        raise KeyError(f'tensor name can\'t be empty string "{path}"')
     owner = module.get_submodule(prefix) if prefix else module
     for table in (owner._parameters, owner._buffers):
         if name in table:
             return table, name
-    raise KeyError(f"{type(owner).__name__} has no parameter or buffer {path!r}")
+    held = getattr(owner, name, None)
+    if held is not None and not isinstance(held, Tensor):
+        raise TypeError(f"attribute `{name}`: {held} is not an instance of torch.Tensor")
+    return owner.__dict__, name
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:

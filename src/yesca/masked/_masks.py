@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import functional as ops
 from .._tensor import Tensor
-from ..core.dtypes import DType, bfloat16, bool_, float16, float32
+from ..core.dtypes import DType, bool_
 from ..core.numeric_limits import iinfo
 from ..core.views import wrap_dims
 
@@ -18,11 +18,6 @@ Dims = int | Sequence[int] | None
 def cast(input: Tensor, dtype: DType | None) -> Tensor:
     """The input in the dtype that the caller asked for, if any."""
     return input if dtype is None else input.to(dtype)
-
-
-def widened(dtype: DType) -> DType:
-    """The dtype in which several steps are computed: float32 for the half types."""
-    return float32 if dtype in (float16, bfloat16) else dtype
 
 
 def over(dim: Dims, ndim: int) -> tuple[int, ...]:

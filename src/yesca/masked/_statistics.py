@@ -5,7 +5,8 @@ from __future__ import annotations
 from .. import functional as ops
 from .._tensor import Tensor
 from ..core.dtypes import DType, bool_, get_default_dtype, uint8
-from ._masks import Dims, along, cast, count, filled, greatest, inexact, over, settled, widened
+from ..operators.kinds import compute_dtype
+from ._masks import Dims, along, cast, count, filled, greatest, inexact, over, settled
 
 
 def mean(input: Tensor, dim: Dims = None, *, keepdim: bool | None = False,
@@ -26,7 +27,7 @@ def mean(input: Tensor, dim: Dims = None, *, keepdim: bool | None = False,
                          f"floating point or complex dtype. Got: {result}")
     dims, kept = over(dim, input.ndim), settled(mask, input)
     x = filled(cast(input, dtype), kept, 0)
-    total = ops.sum(x, dims, bool(keepdim), dtype=widened(result))
+    total = ops.sum(x, dims, bool(keepdim), dtype=compute_dtype(result))
     return (total / count(input, kept, dims, bool(keepdim))).to(result)
 
 
@@ -103,7 +104,7 @@ def _variance(input: Tensor, dim: Dims, unbiased: bool | None, correction: float
         correction = 1 if unbiased is None else int(unbiased)
     dims, kept, x = over(dim, input.ndim), settled(mask, input), cast(input, dtype)
     result = x.dtype if inexact(x.dtype) else get_default_dtype()
-    x = x.to(widened(result))
+    x = x.to(compute_dtype(result))
     numbers = count(x, kept, dims, True)
     center = ops.sum(filled(x, kept, 0), dims, True) / numbers
     apart = filled(x - center, kept, 0)

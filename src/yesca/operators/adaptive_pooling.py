@@ -18,12 +18,13 @@ from .kinds import composite, compute_dtype, rows
 Sizes = tuple[int, ...]
 
 
-def _check(p: Any, name: str, self: Any, size: Sizes) -> None:
+def _check(p: Any, name: str, self: Any, size: Sizes, spatial: bool = False) -> None:
+    """Refuse sizes and dtypes; `spatial`: there may be no channels."""
     rank, shape = len(size), tuple(self.spec.shape)
     if len(shape) not in (rank + 1, rank + 2):
         raise RuntimeError(f"{name}(): Expected {rank + 1}D or {rank + 2}D tensor, but got: "
                            f"{list(shape)}")
-    for d in range(1, len(shape)):
+    for d in range(len(shape) - rank if spatial else 1, len(shape)):
         if shape[d] == 0:
             raise RuntimeError(
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but "
@@ -49,7 +50,7 @@ def _check_sizes(size: Sizes, before: Sizes = (), largest: bool = False) -> None
 def _average(p: Any, self: Any, size: Sizes) -> None:
     rank, shape, dtype = len(size), tuple(self.spec.shape), self.spec.dtype
     _check_sizes(size)
-    _check(p, f"adaptive_avg_pool{rank}d", self, size)
+    _check(p, f"adaptive_avg_pool{rank}d", self, size, spatial=True)
     if min(size) < 0:
         raise RuntimeError(f"adaptive_avg_pool{rank}d: elements of output_size must be greater "
                            f"than or equal to 0 but received {list(size)}")

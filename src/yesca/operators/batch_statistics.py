@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.dtypes import FLOATING, bfloat16, float16, float32
+from ..core.dtypes import FLOATING
 from ..core.memory_formats import following, is_in, strides_in
 from ..core.spec import spec
 from ..core.views import has_dim, wrap_dim
@@ -17,10 +17,6 @@ from ..loops.ir import Expr, cast, const
 from ..loops.scalar import sqrt
 from .kinds import composite, compute_dtype, rows
 from .normalisation import absent, asked, check_mixed, scaled, second_order
-
-
-def _statistics(dtype: Any) -> Any:
-    return float32 if dtype in (float16, bfloat16) else dtype
 
 
 def _along(value: Any, ndim: int, dim: int = 1) -> Any:
@@ -76,8 +72,8 @@ def _batch_norm(p: Any, input: Any, weight: Any, bias: Any, running_mean: Any, r
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
     wide = compute_dtype(dtype)
     made = p.result(spec(dtype, input.spec.shape, _strides(input.spec), p.device))
-    kept = [p.result(spec(_statistics(dtype), (channels,), None, p.device)) for _ in range(2)]
-    if ndim < 2 or not (training or input.spec.numel):
+    kept = [p.result(spec(wide, (channels,), None, p.device)) for _ in range(2)]
+    if ndim < 2 or not input.spec.numel:  # the running statistics stay as they are
         return
     if training:
         _batch_statistics(p, input, running_mean, running_var, kept, wide)
@@ -325,7 +321,7 @@ def _group_norm(p: Any, input: Any, groups: int, weight: Any, bias: Any, eps: fl
                                   f"'{p.scalar_name(dtype)}'")
     wide = compute_dtype(dtype)
     made = p.result(spec(dtype, shape, following(input.spec), p.device))
-    kept = [p.result(spec(_statistics(dtype), (shape[0], groups), None, p.device))
+    kept = [p.result(spec(wide, (shape[0], groups), None, p.device))
             for _ in range(2)]
     x = _grouped(p, input, groups)
     count = math.prod(x.spec.shape[2:])

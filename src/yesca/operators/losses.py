@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..core.dtypes import FLOATING, SCALAR_NAMES, default_for
+from ..core.dtypes import FLOATING, SCALAR_NAMES, combine, default_for
 from ..core.spec import spec
 from ..core.views import broadcast_shapes
 from ..loops.ir import Expr, cast, const
@@ -58,7 +58,8 @@ def loss(name: str, parameters: str, body: Callable[..., Expr], backward: Any = 
     named = node_name or "".join(w.capitalize() for w in name.split("_")) + "Backward0"
     label = named if callable(named) else lambda reduction: named
 
-    def dtype(promoted: Any, values: Any) -> tuple[Any, Any]:
+    def dtype(_: Any, values: Any) -> tuple[Any, Any]:
+        promoted = _of_pair(*values[:2])
         if promoted.category < FLOATING and integers:
             promoted = default_for(FLOATING)
         if promoted.category < FLOATING:
@@ -83,6 +84,12 @@ def loss(name: str, parameters: str, body: Callable[..., Expr], backward: Any = 
     composite(f"{name}(Tensor input, Tensor target{extra}, any reduction='mean') -> Tensor",
               _public(name), method=False,
               autocast="float32", doc=doc)
+
+
+def _of_pair(input: Any, target: Any) -> Any:
+    """The result's dtype: that of input and target, whatever weights stand beside them."""
+    specs = (input.spec, target.spec)
+    return combine([s.dtype for s in specs if s.ndim], [s.dtype for s in specs if not s.ndim], [])
 
 
 def _scaled(formula: Callable[..., Any]) -> Callable[..., Any]:
@@ -112,7 +119,7 @@ def _checked(check: Callable[..., None]) -> Callable[..., None]:
 def _reduced(body: Callable[..., Expr], dtype: Any, check: Any) -> Callable[..., None]:
     def program(p: Any, *values: Any) -> None:
         refs = [v for v in values if p.is_ref(v)]
-        _, result = dtype(p.promote(refs, []), values)
+        _, result = dtype(None, values)
         wide = compute_dtype(result)
         shape = broadcast_shapes(*(r.spec.shape for r in refs))
         out = p.result(spec(result, (), None, p.device))
@@ -250,11 +257,18 @@ def _weighted(value: Expr, weight: Expr | None) -> Expr:
 
 
 def _unit_range(p: Any, input: Expr, target: Expr) -> None:
-    p.check((input >= 0.0) & (input <= 1.0), const(0, input.dtype), _outside)
+    for name, value in (("input", input), ("target", target)):
+        p.check((value >= 0.0) & (value <= 1.0), const(0, value.dtype), _OUTSIDE[name])
 
 
-def _outside(value: int) -> None:
-    raise RuntimeError("all elements of input should be between 0 and 1")
+def _outside(name: str) -> Callable[[int], None]:
+    def fail(value: int) -> None:
+        raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+
+    return fail
+
+
+_OUTSIDE = {name: _outside(name) for name in ("input", "target")}
 
 
 def _logs(x: Expr) -> tuple[Expr, Expr]:

@@ -5,13 +5,12 @@ from typing import Any
 from .. import functional as ops
 from .._tensor import Tensor
 from ..core.dtypes import bfloat16, float16, float32, float64
-from .batches import refuse_sparse, rows, with_gradients, zeros
+from .batches import refuse_complex, rows, update_each, zeros
 from .checks import check_single
 from .optimizer import (
     Closure,
     Optimizer,
     ParamsT,
-    _evaluate,
     _get_value,
     _scalar_state,
     _use_grad_for_differentiable,
@@ -82,16 +81,7 @@ class Adafactor(Optimizer):
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
-        loss = _evaluate(closure)
-        for group in self.param_groups:
-            for param, grad in zip(*with_gradients(group)):
-                _refuse_complex(param)
-                refuse_sparse(self, grad)
-                state = self.state[param]
-                if not state:
-                    state.update(_new_state(grad))
-                _update(group, param, grad, state)
-        return loss
+        return update_each(self, closure, _new_state, _update)
 
 
 def adafactor(
@@ -113,13 +103,8 @@ def adafactor(
     for lists in rows(group, params, grads, (grad_scale, found_inf), state_steps, row_vars,
                       col_vars, variances):
         for param, grad, *values in zip(*lists):
-            _refuse_complex(param)
+            refuse_complex("Adafactor", param)
             _update(group, param, grad, dict(zip(_STATE, values)))
-
-
-def _refuse_complex(param: Tensor) -> None:
-    if param.is_complex():
-        raise RuntimeError("Adafactor does not support complex parameters")
 
 
 _STATE = ("step", "row_var", "col_var", "variance")

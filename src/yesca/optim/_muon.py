@@ -5,13 +5,12 @@ from typing import Any
 
 from .. import functional as ops
 from .._tensor import Tensor
-from .batches import refuse_sparse, rows, with_gradients, zeros
+from .batches import refuse_complex, rows, update_each, zeros
 from .checks import check_single
 from .optimizer import (
     Closure,
     Optimizer,
     ParamsT,
-    _evaluate,
     _get_value,
     _use_grad_for_differentiable,
 )
@@ -81,16 +80,7 @@ class Muon(Optimizer):
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
-        loss = _evaluate(closure)
-        for group in self.param_groups:
-            for param, grad in zip(*with_gradients(group)):
-                _refuse_complex(param)
-                refuse_sparse(self, grad)
-                state = self.state[param]
-                if "momentum_buffer" not in state:
-                    state["momentum_buffer"] = zeros(grad)
-                _update(group, param, grad, state["momentum_buffer"])
-        return loss
+        return update_each(self, closure, _new_state, _update)
 
 
 def muon(
@@ -109,17 +99,16 @@ def muon(
     }
     for lists in rows(group, params, grads, (None, None), muon_momentum_bufs):
         for param, grad, buffer in zip(*lists):
-            _refuse_complex(param)
-            _update(group, param, grad, buffer)
+            refuse_complex("Muon", param)
+            _update(group, param, grad, {"momentum_buffer": buffer})
 
 
-def _refuse_complex(param: Tensor) -> None:
-    if param.is_complex():
-        raise RuntimeError("Muon does not support complex parameters")
+def _new_state(grad: Tensor) -> dict[str, Any]:
+    return {"momentum_buffer": zeros(grad)}
 
 
-def _update(group: dict[str, Any], param: Tensor, grad: Tensor, buffer: Tensor) -> None:
-    lr, momentum = _get_value(group["lr"]), group["momentum"]
+def _update(group: dict[str, Any], param: Tensor, grad: Tensor, state: dict[str, Any]) -> None:
+    lr, momentum, buffer = _get_value(group["lr"]), group["momentum"], state["momentum_buffer"]
     buffer.lerp_(grad, 1 - momentum)
     update = grad.lerp(buffer, momentum) if group["nesterov"] else buffer
     update = _orthogonal(update, group["ns_coefficients"], group["ns_steps"], group["eps"])

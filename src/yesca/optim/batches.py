@@ -76,9 +76,38 @@ def refuse_sparse(optimizer: Optimizer, grad: Tensor, hint: str = "") -> None:
         )
 
 
+def refuse_complex(name: str, param: Tensor) -> None:
+    """Raise for a complex parameter of the optimizer of this name."""
+    if param.is_complex():
+        raise RuntimeError(f"{name} does not support complex parameters")
+
+
 def zeros(param: Tensor) -> Tensor:
     """A state tensor of zeros with the shape, dtype and strides of `param`."""
     return ops.zeros_like(param)
+
+
+def update_each(
+    optimizer: Optimizer,
+    closure: Closure | None,
+    new_state: Callable[[Tensor], dict[str, Any]],
+    update: Callable[[dict[str, Any], Tensor, Tensor, dict[str, Any]], None],
+) -> Any:
+    """One step of an optimizer whose rule looks at one whole parameter; returns the loss.
+
+    `new_state(grad)` makes the state of a parameter at its first step; `update(group, param, grad,
+    state)` is the rule.
+    """
+    loss = _evaluate(closure)
+    for group in optimizer.param_groups:
+        for param, grad in zip(*with_gradients(group)):
+            refuse_complex(type(optimizer).__name__, param)
+            refuse_sparse(optimizer, grad)
+            state = optimizer.state[param]
+            if not state:
+                state.update(new_state(grad))
+            update(group, param, grad, state)
+    return loss
 
 
 def update_all(

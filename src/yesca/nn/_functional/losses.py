@@ -135,6 +135,8 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Tensor:
     """With d = |input - target|: d² / (2 beta) below `beta`, d - beta / 2 from there."""
+    if beta == 0:
+        return l1_loss(input, target, size_average, reduce, reduction)
     _warn_about_sizes(input, target)
     reduction = chosen_reduction(reduction, size_average, reduce)
     if beta < 0:

@@ -83,7 +83,7 @@ def sdpa_kernel(backends: Any, set_priority: bool = False) -> Iterator[dict[Any,
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("bias", "flex_attention"):
+    if name in ("bias", "flex_attention", "varlen"):
         # On first use: they need the functions, which need this module's switches.
         return import_module(f".{name}", __package__)
     raise absent.error(__name__, name)

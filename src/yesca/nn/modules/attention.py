@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ... import functional as ops
 from ..._tensor import Tensor
+from ...autograd.modes import is_grad_enabled
 from .. import functional as F
 from ..init import constant_, xavier_normal_, xavier_uniform_
 from ..parameter import Parameter
@@ -167,7 +168,12 @@ class MultiheadAttention(Module):
             average_attn_weights=average_attn_weights,
             is_causal=is_causal,
         )
-        return (output.transpose(0, 1) if swap else output), weights
+        if not swap:
+            return output, weights
+        output = output.transpose(0, 1)
+        # Where PyTorch takes its fast path the result is contiguous, and programs view it.
+        plain = not (self.training or is_grad_enabled()) and query is key is value
+        return (output.contiguous() if plain else output), weights
 
     def merge_masks(
         self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from ... import functional as ops
 from ..._tensor import Tensor
 from ...core import dtypes
+from ...core.layouts import contiguous_format
 
 __all__ = [
     "PackedSequence",
@@ -244,6 +245,13 @@ def pad_sequence(
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
 ) -> list[Tensor]:
-    """The sequences (L_i, *) of a padded tensor (L, N, *), or (N, L, *) with `batch_first`."""
+    """Copies of the sequences (L_i, *) of a padded tensor (L, N, *), or (N, L, *) if batch_first.
+
+    >>> import yesca as torch
+    >>> padded = torch.tensor([[1.0, 3.0], [2.0, 0.0]])
+    >>> torch.nn.utils.rnn.unpad_sequence(padded, torch.tensor([2, 1]))
+    [tensor([1., 2.]), tensor([3.])]
+    """
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
-    return [row[: int(length)] for row, length in zip(rows, lengths, strict=True)]
+    return [row[: int(length)].clone(memory_format=contiguous_format)
+            for row, length in zip(rows, lengths, strict=True)]
