@@ -36,6 +36,8 @@ def _known(function: str, device_type: Any,
     """The device's type; an error for what is no name of a device, or of one without autocast."""
     if not isinstance(device_type, str):
         raise argument_error(function, "device_type", 1, "str", device_type)
+    if device_type in LOWER:
+        return device_type
     kind = Device(device_type).type
     if kind not in LOWER:
         raise RuntimeError(f"{problem}: there is no autocast for the device "
@@ -107,12 +109,12 @@ def is_autocast_cache_enabled() -> bool:
 
 def set_autocast_cache_enabled(enabled: bool) -> None:
     """Choose whether autocast keeps the casts of weights."""
-    CACHE.enabled = bool(enabled)
+    CACHE.keep(bool(enabled))
 
 
 def clear_autocast_cache() -> None:
     """Forget all casts of weights."""
-    CACHE.casts.clear()
+    CACHE.clear()
 
 
 def autocast_increment_nesting() -> int:

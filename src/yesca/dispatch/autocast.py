@@ -14,8 +14,9 @@ from typing import Any
 from ..core.devices import CPU
 from ..core.dtypes import FLOATING, DType, float32, float64
 from ..core.tensor_base import TensorBase
-from ..operators.record import Record
-from .state import STATE, set_autocast
+from ..operators.record import RECORDS, Record
+from .shortcuts import Cast, CastRun
+from .state import STATE, listeners, set_autocast
 
 
 class _Cache(threading.local):
@@ -29,10 +30,28 @@ class _Cache(threading.local):
     def __init__(self) -> None:
         self.enabled = True
         self.nesting = 0
-        self.casts: dict[tuple[int, bool], tuple[Any, int, Any]] = {}
+        #: Off the tape, and on it: by a weight's address it, the version that was cast, the cast.
+        self.casts: tuple[dict[int, tuple[Any, int, Any]], ...] = ({}, {})
+
+    def keep(self, enabled: bool) -> None:
+        """Keep casts from now on, or make each anew."""
+        if enabled is not self.enabled:
+            self.enabled = enabled
+            for listener in listeners:
+                listener()
+
+    def clear(self) -> None:
+        """Forget all casts."""
+        for casts in self.casts:
+            casts.clear()
 
 
 CACHE = _Cache()
+
+
+def kept() -> tuple[dict[int, tuple[Any, int, Any]], ...] | None:
+    """This thread's casts of weights, off the tape and on it; None where none are kept."""
+    return CACHE.casts if CACHE.enabled else None
 
 
 def run(record: Record, values: tuple[Any, ...], runner: Callable[..., Any] | None = None) -> Any:
@@ -112,22 +131,33 @@ def _cast_in(value: Any, wanted: DType, lower: DType) -> Any:
 
 
 def _cast(value: Any, wanted: DType, lower: DType) -> Any:
-    from .call import OPERATORS
+    from .call import OPERATORS, known_plan
 
     if not _eligible(value):
         return value
     dtype = value._spec.dtype
     if dtype is wanted or dtype is float64:
         return value
-    extra = value._extra
-    weight = (dtype is float32 and wanted is lower and value._requires_grad
-              and value._node is None and value._counter is not None
-              and (extra is None or extra.base is None))
-    if not weight or not CACHE.enabled:
-        return OPERATORS.to_dtype(value, wanted)
-    key = (id(value), STATE.tape)
-    found = CACHE.casts.get(key)
-    if found is None or found[1] != value._counter.value or found[2]._spec.dtype is not wanted:
-        found = (value, value._counter.value, OPERATORS.to_dtype(value, wanted))
-        CACHE.casts[key] = found
+    seen, STATE.seen = STATE.seen, None
+    try:
+        keeps = dtype is float32 and wanted is lower
+        casts = CACHE.casts[STATE.tape] if keeps and CACHE.enabled and _is_weight(value) else None
+        found = None if casts is None else casts.get(id(value))
+        if found is None or found[1] != value._counter.value or found[2]._spec.dtype is not wanted:
+            found = (value, 0 if casts is None else value._counter.value,
+                     OPERATORS.to_dtype(value, wanted))
+            if casts is not None:
+                casts[id(value)] = found
+    finally:
+        STATE.seen = seen
+    if seen is not None:
+        plan = known_plan(RECORDS["to_dtype"], (value, wanted, None), False)
+        seen.append(None if plan is None else CastRun(Cast(plan, keeps), value, found[2]))
     return found[2]
+
+
+def _is_weight(value: Any) -> bool:
+    """A leaf that wants a gradient."""
+    extra = value._extra
+    return (value._requires_grad and value._node is None and value._counter is not None
+            and (extra is None or extra.base is None))

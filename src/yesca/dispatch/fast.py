@@ -23,15 +23,14 @@ from ..core.storage import UntypedStorage
 from ..core.tensor_base import Extra, NoGradView, OneOfSeveral, Version
 from ..operators.record import Record
 from ..runtime import builtins, layout, machine, memory, threads, units
-from ..runtime.plan import Launch, Plan, number_word
-from ..runtime.recording import number_words
-from . import observing, shortcuts
+from ..runtime.plan import Plan
+from . import autocast, observing, shortcuts
 from .shortcuts import Shortcut
 from .state import STATE, listeners, tape_listeners
 
 CAPACITY = 1 << 15
 LIMIT = CAPACITY // 2  # entries; then the table starts anew
-SLOTS, WORDS, RESULTS, VIEWS, OPERANDS, PARAMETERS = 144, 512, 15, 4096, 62, 32
+PARAMETERS = 32
 #: Entries of an operator whose key holds numbers; more are not made, for they may never recur.
 FIXED_LIMIT = 512
 
@@ -69,15 +68,17 @@ class _Fast:
     def __post_init__(self) -> None:
         from ..core import devices, dtypes
         from ..runtime.native import fastcall, fastkey, fastobjects, fastrun, fasttape
+        from . import blocks
 
         self.off = settings.DEBUG.get() > 0  # the Python path reports what it launches
         memory.prepare()
         threads.prepare()
-        self.code, self.key, self.runner = fastcall, fastkey, fastrun
+        self.code, self.key, self.runner, self.blocks = fastcall, fastkey, fastrun, blocks
         self.lower = {None: 0, dtypes.bfloat16: fastcall.LOWER_BFLOAT16,
                       dtypes.float16: fastcall.LOWER_FLOAT16}
         self.state = units.address(fastkey.state)
-        self.adopt = builtins.builtin(fastcall.python_adopt, "adopt", "adopt(flags, tape, birth)")
+        self.adopt = builtins.builtin(fastcall.python_adopt, "adopt",
+                                      "adopt(flags, tape, birth, casts)")
         self.function_address = units.address(fastcall.fast_function)
         self.call_address = units.address(fastcall.fast_call)
         self.hash = units.callable_of(fastcall.hash_words)
@@ -138,7 +139,8 @@ class _Fast:
             self.owner = 0 if slow or recorder is not None else get_ident()
             slow = slow or self.bare != get_ident()
         self.adopt((1 if state.tape else 0) | (2 if slow else 0) | (0 if recorder is None else 4)
-                   | max(lower, 0), 0 if recorder is None else recorder.tape.address, state.birth)
+                   | max(lower, 0), 0 if recorder is None else recorder.tape.address, state.birth,
+                   None if lower <= 0 else autocast.kept())
 
     # ---- operators -----------------------------------------------------------------------
 
@@ -277,7 +279,7 @@ class _Fast:
     def enter(self, key: list[int], found: Shortcut | None, args: tuple[Any, ...]) -> None:
         """Put a plan into the table, or the note that Python must see to such calls."""
         plan = None if found is None else found.plan
-        words, kept = ([], []) if found is None else self.block(found, key[1])
+        words, kept = ([], []) if found is None else self.blocks.block(found, key[1])
         words = words or [self.runner.TWIN]
         if self.entries >= LIMIT:
             self.forget()
@@ -302,76 +304,6 @@ class _Fast:
             del self.retired[:-1]
         self.plans = []
         self.entries = 0
-
-    def block(self, found: Shortcut, mask: int) -> tuple[list[int], list[Any]]:
-        """The plan as `fastrun` reads it, and what it refers to; empty if it cannot run."""
-        plan, kind = found.plan, found.kind
-        if not self._fits(plan, kind):
-            return [], []
-        saved = plan.saves(mask) if plan.differentiable and mask else ()
-        slow = any(one.total > one.grain for one in plan.launches)
-        offset = plan.view[1] if plan.view is not None else int(slow)
-        numbers = [word for number in found.scalars for word in number_words(number)]
-        fixed = (ctypes.c_int64 * len(numbers))(*numbers)
-        words = [kind, plan.operands, len(plan.results), len(plan.temporaries),
-                 len(plan.launches), int(plan.differentiable), offset,
-                 id(plan), plan.checks, len(saved), len(plan.writes),
-                 0 if found.several is None else id(found.several),
-                 self._recording(found), found.pick, int(plan.record.meets == "none"),
-                 *((id(found.scalars), ctypes.addressof(fixed)) if found.scalars else (0, 0))]
-        words += [plan.operand_spec(k).dtype.itemsize for k in range(plan.operands)]
-        plan.native = sizes = [spec.nbytes for spec in plan.results]  # new results refer to them
-        for k, (spec, size) in enumerate(zip(plan.results, sizes, strict=True)):
-            place = plan.views[k][1] if plan.views else size
-            words += [id(spec), place, id(size), int(plan.carries(k))]
-        words += plan.temporaries
-        for is_result, which in saved:
-            words += [int(is_result), which]
-        words += plan.writes
-        for one in plan.launches:
-            words += _launch_words(one, found.scalars)
-        return words, [sizes, fixed]
-
-    def _recording(self, found: Shortcut) -> int:
-        """How the builtin records a plan."""
-        if found.plan.record.kind == "random":
-            return int(self.runner.DRAWS)
-        complex_ = any(isinstance(number, complex) for number in found.scalars)
-        return int(self.runner.BY_TWIN if complex_ else self.runner.RECORDED)
-
-    def _fits(self, plan: Plan, kind: int) -> bool:
-        """Whether the builtin has room for a plan and what it asks for."""
-        if plan.inplace and len(plan.results) != 1:
-            return False
-        new = 0 if plan.views else len(plan.results)
-        slots = plan.operands + new + len(plan.temporaries)
-        if plan.meta or plan.host or plan.negated or slots >= SLOTS or plan.operands > OPERANDS or \
-                plan.checks > 8 or any(len(one.words) > WORDS for one in plan.launches):
-            return False
-        if any(n[2] not in "ifs" for one in plan.launches for n in one.numbers):
-            return False
-        if plan.view is None:
-            return len(plan.results) <= RESULTS and plan.record.schema.results != 0
-        item = plan.operand_spec(0).dtype.itemsize
-        several = kind == self.runner.VIEWS
-        return (len(plan.views) <= VIEWS and several) or len(plan.views) == 1 and all(
-            spec.dtype.itemsize == item for spec, _ in plan.views)
-
-
-def _launch_words(one: Launch, scalars: tuple[Any, ...]) -> list[int]:
-    """A launch of a plan block; `scalars`: the numbers that the key fixes."""
-    given, numbers = [*one.words], list(one.numbers)
-    if scalars:
-        for word, position, kind in numbers:
-            given[word] = number_word(scalars[position], kind)
-        numbers = []
-    words = [one.address, one.total, one.grain, len(given), len(one.pointers), len(numbers),
-             *given]
-    for entry in one.pointers:
-        words += entry
-    for word, position, kind in numbers:
-        words += [word, position, "ifs".index(kind)]
-    return words
 
 
 class SavedChanged(RuntimeError):

@@ -1,10 +1,10 @@
 """Which calls come down to one plan, so that the builtin path may run it the next time.
 
 A call is watched once: `call.run` notes every plan that it runs, with what went in and came out,
-and readers of values note that they read. If there is one plan, on the call's own tensors, and its
-result is the call's, then the plan is all there is to a call with the same key. That holds for
-records and for any Python function of tensors, sizes and flags; where it does not, the key is
-entered with the note that Python must see to it.
+autocast its casts, and readers of values that they read. If there is one plan, on the call's own
+tensors (or casts of them), and its result is the call's, then the plan is all there is to a call
+with the same key. That holds for records and for any Python function of tensors, sizes and flags;
+where it does not, the key is entered with the note that Python must see to it.
 """
 
 from __future__ import annotations
@@ -35,6 +35,23 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Cast:
+    """What autocast does to one argument."""
+
+    plan: Plan
+    keeps: bool  # whether the cast of a weight is kept until the region ends
+
+
+@dataclass(frozen=True)
+class CastRun:
+    """A cast that ran, or was kept before."""
+
+    cast: Cast
+    tensor: Any
+    made: Any
+
+
+@dataclass(frozen=True)
 class Shortcut:
     """What the builtin needs besides the plan."""
 
@@ -43,26 +60,30 @@ class Shortcut:
     scalars: tuple[Any, ...]  # numbers that the key fixes; without any, they come with each call
     several: type | None  # the class of several results, where it is no plain tuple
     pick: int  # the only one of several results that the call gives, or -1
+    casts: tuple[Cast | None, ...] = ()  # of the tensors, before the plan runs
 
 
-def find(seen: list[Run | None], made: Any, tensors: list[Any], specs: list[Any], mask: int,
-         fixed: bool, kinds: Any) -> Shortcut | None:
+def find(seen: list[Run | CastRun | None], made: Any, tensors: list[Any], specs: list[Any],
+         mask: int, fixed: bool, kinds: Any) -> Shortcut | None:
     """The one plan of a watched call that gave `made`, or None.
 
     specs: what the tensors were before the call; mask: which of them want a gradient; fixed:
     whether the key holds the numbers' values.
     """
-    if len(seen) != 1 or seen[0] is None:
+    run = seen[-1] if seen else None
+    if not isinstance(run, Run) or not all(isinstance(one, CastRun) for one in seen[:-1]):
         return None
-    run = seen[0]
     plan = run.plan
+    casts = _casts(seen[:-1], run)  # type: ignore[arg-type]
     unread = len(tensors) - len(run.tensors)  # tensors of which only the spec counts
     taped = mask and plan.differentiable
-    if unread < 0 or (unread and taped) or any(
-            a is not b for a, b in zip(run.tensors, tensors, strict=False)):
+    if casts is None or unread < 0 or (unread and taped):
         return None
-    if any(plan.operand_spec(k) is not was for k, was in enumerate(specs[:len(run.tensors)])):
-        return None  # resized before the plan ran
+    for k, (operand, cast) in enumerate(zip(run.tensors, casts, strict=True)):
+        tensor, reader = (operand, plan) if cast is None else (cast.tensor, cast.cast.plan)
+        if tensor is not tensors[k] or reader.operand_spec(
+                k if cast is None else 0) is not specs[k]:
+            return None  # another one, or it was resized before the plan ran
     several, pick = _class_of(run.made, made), -1
     if several is NotImplemented and isinstance(run.made, tuple):
         several = None
@@ -71,7 +92,22 @@ def find(seen: list[Run | None], made: Any, tensors: list[Any], specs: list[Any]
             return None
     if several is NotImplemented or not _on_tape(plan, run.made, mask):
         return None
-    return Shortcut(plan, _kind(plan, kinds), run.scalars if fixed else (), several, pick)
+    kind = _kind(plan, kinds)
+    if any(casts) and kind != kinds.COMPUTE:
+        return None
+    return Shortcut(plan, kind, run.scalars if fixed else (), several, pick,
+                    tuple([None if one is None else one.cast for one in casts]))
+
+
+def _casts(seen: list[CastRun], run: Run) -> list[CastRun | None] | None:
+    """For each operand of a plan the cast that made it; None if there were others, or in another
+    order."""
+    waiting = [*seen]
+    found: list[CastRun | None] = []
+    for operand in run.tensors:
+        casts = bool(waiting) and waiting[0].made is operand
+        found.append(waiting.pop(0) if casts else None)
+    return None if waiting else found
 
 
 def _kind(plan: Plan, kinds: Any) -> int:

@@ -84,9 +84,10 @@ def set_anomaly(enabled: bool, check_nan: bool) -> None:
 
 def set_autocast(dtype: Any) -> None:
     """Switch autocast of CPU tensors on, with its lower precision, or off (None)."""
-    STATE.autocast = dtype
-    for listener in listeners:
-        listener()
+    if STATE.autocast is not dtype:
+        STATE.autocast = dtype
+        for listener in listeners:
+            listener()
 
 
 def push_saving(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:

@@ -198,7 +198,8 @@ class Collector(observing.Observer):
         given = inputs.of(record, values) if options.shapes else None
         operations = flops.of(record, values) if options.flops else 0
         sequence = fast.upcoming_sequence() if STATE.tape else -1
-        bare = None if out is not None else _bare(record, inplace)
+        casts = bool(record.autocast) and STATE.autocast is not None  # which are to be seen
+        bare = None if out is not None or casts else _bare(record, inplace)
         plan = None if bare is None else calls.known_plan(record, values, inplace)
         raw = self.enter(names.of(record, inplace))
         raw.given, raw.flops, raw.sequence = given, operations, sequence

@@ -17,9 +17,11 @@ from .. import layout
 from ..recording import WATCHED
 from . import fastkey as k
 from .capture import TAPE, capture_compute, capture_inplace, recordable, runs_alone
+from .fastcasts import KEPT, castable, run_casts
 from .fastobjects import BIRTH, CPU, ZERO, shared
 from .fastrun import (
-    APART, COMPUTE, INPLACE, OUT, RECORDED, RECORDS, TWIN, VIEW, VIEWS, run_compute, run_inplace,
+    APART, CASTS, COMPUTE, INPLACE, OUT, RECORDED, RECORDS, TWIN, VIEW, VIEWS, run_compute,
+    run_inplace,
 )  # fmt: skip
 from .fastviews import run_view, run_views
 from .objects import (
@@ -62,10 +64,10 @@ def unhindered() -> bool_:
 
 @unit.function
 def python_adopt(module: obj, arguments: ptr, count: i64) -> obj:
-    """`adopt(flags, tape, birth)`: the running thread's flags, the tape that its calls write or 0,
-    and what its version counters start with."""
-    if unlikely(count != 3):
-        return wrong_count(3, count)
+    """`adopt(flags, tape, birth, casts)`: the running thread's flags, the tape that its calls write
+    or 0, what its version counters start with, and the casts that autocast keeps or None."""
+    if unlikely(count != 4):
+        return wrong_count(4, count)
     failed = stack(8)
     store_i64(failed, 0, 0)
     flags = as_integer(load_obj(arguments, 0), failed)
@@ -74,13 +76,18 @@ def python_adopt(module: obj, arguments: ptr, count: i64) -> obj:
         return None
     store_ptr(k.state, TAPE, tape)
     store_ptr(k.state, k.RECORDED_TYPE, None if tape is None else load_ptr(tape, WATCHED * 8))
-    before = load_obj(k.state, BIRTH)
+    casts = load_obj(arguments, 24)
+    before, kept = load_obj(k.state, BIRTH), load_obj(k.state, KEPT)
     store_obj(k.state, BIRTH, load_obj(arguments, 16))
     incref(load_obj(arguments, 16))
-    if before is not None:
-        decref(before)
+    store_obj(k.state, KEPT, casts)
+    incref(casts)
     store_i64(k.state, FLAGS, flags)
     store_i64(k.state, THREAD, this_thread())
+    if before is not None:
+        decref(before)
+    if kept is not None:
+        decref(kept)
     return none()
 
 
@@ -276,7 +283,7 @@ def may_write(call: ptr, plan: ptr) -> bool_:
 def way(call: ptr, plan: ptr, flags: i64) -> i64:
     """The kind of a plan that may be run here; TWIN where Python must see to it."""
     kind = load_i64(plan)
-    if kind == TWIN:
+    if kind >= TWIN:
         return kind
     if kind == VIEW or kind == VIEWS:
         inferred = load_obj(load_obj(call, k.TENSORS), k.T_VERSION) == obj(k.none_object)
@@ -347,6 +354,10 @@ def fast_call(number: i64, first: obj, arguments: ptr, count: i64, names: obj) -
         return run_views(call, plan)
     if kind == INPLACE or kind == OUT:
         return capture_inplace(call, plan) if recording else run_inplace(call, plan)
+    if kind == CASTS:
+        recording = flags & RECORDING != 0
+        if castable(call, plan, recording):
+            return run_casts(call, plan, recording)
     return python_twin(operator, number, first, arguments, count, names, None)
 
 

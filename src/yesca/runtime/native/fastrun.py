@@ -14,7 +14,8 @@ A plan block (written by `dispatch.fast`) is 8-byte words; sections follow each 
     (word, slot, bytes beyond) and the numbers (word, position, 0 int, 1 float64, 2 float32)
 
 Of several views, the place of the result's bytes holds the view's offset. A block of the kind TWIN
-is that word alone: such calls go to the operator's Python function.
+is that word alone: such calls go to the operator's Python function. Blocks of the kind CASTS are
+those of `fastcasts`.
 """
 
 from ...targets.native import (
@@ -33,7 +34,7 @@ from .pool import dispatch
 
 unit = Unit("fastrun")
 
-COMPUTE, VIEW, INPLACE, VIEWS, TWIN, OUT = range(6)
+COMPUTE, VIEW, INPLACE, VIEWS, OUT, TWIN, CASTS = range(7)
 HEADER = 17
 RECORDS, PICK, APART, FIXED, FIXED_WORDS = 96, 104, 112, 120, 128
 RECORDED, BY_TWIN, DRAWS = range(3)
