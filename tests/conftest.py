@@ -6,6 +6,7 @@
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 import zlib
@@ -15,7 +16,9 @@ import pytest
 
 os.environ.setdefault("YESCA_VERIFY", "1")  # of this process, and of those that tests start
 os.environ.setdefault("YESCA_RECORD", "1")  # what is compiled is recorded, however small it is
-
+# A shell has what runs in its background ignore Ctrl-C, and so would the programs of the tests.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Marks of the tests that are in every tenth.
 ALWAYS = ("smoke", "every_cpu")

@@ -39,7 +39,7 @@ def test_the_collector_of_cycles_does_not_look_through_the_tests(request):
 def test_too_many_kernels_fail_the_run(most, code, processes, run_python, tmp_path):
     found = run_python("-m", "pytest", "-q", "-p", "no:cacheprovider", "--most-kernels", most,
                        *processes,
-                       TESTS / "dispatch" / "test_tensor_numbers.py",
+                       TESTS / "runtime" / "test_folding.py",
                        YESCA_CACHE_DIR=str(tmp_path / "kernels"))
     assert found.returncode == code, found.stdout
     assert ("within" if code == 0 else "more than") in found.stdout
