@@ -296,7 +296,7 @@ def check_grad(tensor: Any, value: Any) -> None:
             "a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging "
             "the dtypes of a tensor and its gradient may break downstream systems that assume "
             "they match.")
-    if mine.device is not other.device:
+    if mine.device is not other.device and not value.is_sparse:  # type: ignore[attr-defined]
         raise RuntimeError(
             f"attempting to assign a gradient with device type '{other.device.type}' to a tensor "
             f"with device type '{mine.device.type}'. Please ensure that the gradient and the "

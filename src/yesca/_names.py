@@ -28,6 +28,10 @@ HOMES: dict[str, str] = {
         "quantize_per_tensor quantize_per_channel quantize_per_tensor_dynamic dequantize int_repr "
         "q_scale q_zero_point q_per_channel_scales q_per_channel_zero_points q_per_channel_axis"
     ),
+    "_sparse.making": "sparse_coo_tensor",
+    "_sparse.products": "hspmm hsmm=hspmm smm sspaddmm saddmm=sspaddmm",
+    "_sparse.moving": "resize_as_sparse_",
+    "functional": "spmm=mm dsmm=mm",
     "core.layouts": (
         "layout=Layout strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged "
         "memory_format=MemoryFormat contiguous_format channels_last channels_last_3d "
@@ -101,7 +105,7 @@ HOMES: dict[str, str] = {
 SUBMODULES = frozenset(
     "accelerator amp ao autograd backends compiler cpu cuda distributed distributions fft func "
     "functional futures hub jit library linalg masked mps multiprocessing nn onnx optim overrides "
-    "profiler quantization random return_types serialization signal special storage testing "
+    "profiler quantization random return_types serialization signal sparse special storage testing "
     "torch_version types utils version vision xpu _C _dynamo _inductor _logging __config__ "
     "__future__".split()
 )

@@ -363,6 +363,28 @@ def quantized_repr(values: Any, dtype: Any, notes: list[str]) -> str:
                        len(opening))
 
 
+def sparse_repr(tensor: Any, indices: Any, values: Any) -> str:
+    """What `repr` gives for a sparse tensor.
+
+    Args:
+        tensor: needs `shape`, `dtype`, `device`, `layout`, `requires_grad` and `grad_fn`.
+        indices, values: its parts, as plain tensors off the tape.
+    """
+    opening = "tensor("
+    indent = len(opening)
+    parts = []
+    for name, part in (("indices", indices), ("values", values)):
+        head, shape = f"{name}=tensor(", tuple(part.shape)
+        text = "[]" if 0 in shape else _contents(part, indent + len(head))
+        parts.append(f"{head}{text}" + (f", size={shape})" if 0 in shape else ")"))
+    notes = [f"device='{tensor.device}'"] if tensor.device.type != "cpu" else []
+    notes += [f"size={tuple(tensor.shape)}", f"nnz={values.shape[0]}"]
+    notes += [n for n in _size_and_dtype(values) if n.startswith("dtype=")]
+    notes += [f"layout={tensor.layout}", *_gradient_note(tensor)]
+    text = f"{opening}{parts[0]},\n{' ' * indent}{parts[1]},\n{' ' * indent}{notes[0]}"
+    return _with_notes(text, notes[1:], indent)
+
+
 def format_tensor(tensor: Any, format_spec: str) -> str:
     """What `format(tensor, format_spec)` gives: a single number obeys the number formats.
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from . import _storage_access as access
 from ._tensor import Tensor
+from .base.errors import refusal
 from .base.frames import warn_once
 from .core import dtypes, layouts
 from .core.dtypes import SCALAR_NAMES, DType
@@ -336,12 +337,6 @@ def _checked_quantizer(dtype: DType, shape: tuple[int, ...], scheme: Any, scale:
 
 
 # ---- asking them -------------------------------------------------------------------------------
-
-def refusal(name: str, backend: str, repair: str) -> NotImplementedError:
-    """The error for an operator that there is not for a kind of tensors."""
-    return NotImplementedError(
-        f"Could not run 'aten::{name}' with arguments from the '{backend}' backend. {repair}")
-
 
 def _quantizer_of(x: Any, name: str, uniform: bool | None = None) -> Quantizer:
     if not isinstance(x, QuantizedTensor):

@@ -7,9 +7,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from ._quantized import STORED, QuantizedTensor, Quantizer, plain, refusal, wrap
+from ._quantized import STORED, QuantizedTensor, Quantizer, plain, wrap
 from ._rare_methods import QUANTIZED
 from ._tensor import Tensor
+from .base.errors import refusal
 from .core import layouts
 from .core.dtypes import SCALAR_NAMES, DType
 from .core.views import wrap_dim

@@ -81,15 +81,31 @@ def _of_quantized(name: str) -> Any:
     return method
 
 
+def _of_sparse(name: str) -> Any:
+    """A method that is about sparse tensors, whose module is imported by the first call."""
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        from ._sparse import methods
+
+        return getattr(methods, name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
 #: Methods that only quantized tensors answer.
 QUANTIZED = ("dequantize", "int_repr", "q_scale", "q_zero_point", "q_per_channel_scales",
              "q_per_channel_zero_points", "q_per_channel_axis", "qscheme")
+#: Methods that are about sparse tensors.
+SPARSE = ("coalesce", "is_coalesced", "indices", "values", "sparse_dim", "dense_dim", "to_sparse",
+          "to_sparse_coo", "sparse_mask", "sparse_resize_", "sparse_resize_and_clear_",
+          "resize_as_sparse_", "smm", "sspaddmm", "_indices", "_values", "_nnz", "_coalesced_",
+          "_sparse_rows", "_sparse_zeros")
 
 
 def install(cls: Any) -> None:
     """Put the methods on the tensor's class."""
     for function in (dim_order, module_load, const_data_ptr, is_distributed,
-                     *map(_of_quantized, QUANTIZED)):
+                     *map(_of_quantized, QUANTIZED), *map(_of_sparse, SPARSE)):
         function.__qualname__ = f"{cls.__name__}.{function.__name__}"
         function.__module__ = cls.__module__
         setattr(cls, function.__name__, function)

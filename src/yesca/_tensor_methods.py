@@ -76,6 +76,9 @@ def _inplace(name: str, *rest: Any) -> Callable[[Any, Any], Any]:
             return NotImplemented
         if not found:
             found.append(record(name))
+        classes = participants((self, other))
+        if classes:
+            return offer(getattr(OPERATORS, f"{name}_"), classes, (self, other), {})
         return call_inplace(found[0], (self, _plain(other), *rest))
 
     return method

@@ -14,7 +14,7 @@ from .base.naming import lives_in, public_module
 from .core import dtypes
 from .core.devices import Device
 from .core.dtypes import DType
-from .core.layouts import strided
+from .core.layouts import Layout, sparse_coo, strided
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -32,6 +32,7 @@ class tensortype(type):
 
         return (
             isinstance(instance, Tensor)
+            and instance.layout is cls.layout
             and instance.dtype is cls.dtype
             and str(instance.device).startswith("cpu")
         )
@@ -42,16 +43,21 @@ class tensortype(type):
             raise RuntimeError(
                 f"legacy constructor expects device type: cpu but device type: {kind} was passed"
             )
+        if cls.layout is not strided:
+            from ._sparse.making import legacy_new
+
+            return legacy_new(cls.dtype, args)  # type: ignore[no-any-return]
         from . import _legacy_methods, _tensor
 
         made: _tensor.Tensor = _legacy_methods.legacy_new(cls.dtype, args)
         return made
 
 
-def _make(name: str, dtype: DType) -> tensortype:
+def _make(name: str, dtype: DType, layout: Layout = strided) -> tensortype:
+    place = "torch" if layout is strided else "torch.sparse"
     body = {
-        "__module__": public_module("torch"), "__doc__": f"The type of tensors of {dtype}.",
-        "dtype": dtype, "layout": strided, "is_cuda": False,
+        "__module__": public_module(place), "__doc__": f"The type of tensors of {dtype}.",
+        "dtype": dtype, "layout": layout, "is_cuda": False,
     }
     return tensortype(name, (), body)
 
@@ -68,6 +74,8 @@ LongTensor = _make("LongTensor", dtypes.int64)
 BoolTensor = _make("BoolTensor", dtypes.bool_)
 
 BY_NAME = {name: kind for name, kind in globals().items() if isinstance(kind, tensortype)}
+#: `torch.sparse.FloatTensor` and its relatives.
+SPARSE_TYPES = {name: _make(name, kind.dtype, sparse_coo) for name, kind in BY_NAME.items()}
 
 
 def set_default_tensor_type(t: tensortype | str, /) -> None:

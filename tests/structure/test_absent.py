@@ -44,9 +44,10 @@ def test_imports_of_what_lacks(module):
 
 def test_methods_of_tensors():
     x = yesca.ones(2)
-    with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'coalesce' " + SAID):
-        x.coalesce()
-    assert not hasattr(x, "coalesce") and "coalesce" not in dir(x)
+    said = "'Tensor' object has no attribute 'to_mkldnn' " + SAID
+    with pytest.raises(AttributeError, match=said):
+        x.to_mkldnn()
+    assert not hasattr(x, "to_mkldnn") and "to_mkldnn" not in dir(x)
 
 
 def test_slips_are_no_lacks():

@@ -34,7 +34,7 @@ MEASURED = (
 #: Kinds of tensors and parts of PyTorch that lack -> a name of theirs, by module: the error that
 #: asking for it raises says what there is instead.
 OUTSIDE = {
-    "sparse tensors: COO, CSR, CSC, BSR, BSC": ("", "sparse_coo_tensor"),
+    "sparse tensors: CSR, CSC, BSR, BSC": ("", "sparse_csr_tensor"),
     "quantization with fixed ranges, and in training": ("ao.quantization", "prepare"),
     "nested (jagged) tensors": ("", "nested"),
     "`masked.MaskedTensor`": ("masked", "MaskedTensor"),

@@ -38,7 +38,8 @@ TENSOR_FILES = (
     "_tensor", "_tensor_methods", "_tensor_meta", "_legacy_methods", "_rare_methods",
     "_view_writes",
     "_access", "_restrided",
-    "_indexing", "_printing", "_quantized", "_quantized_calls", "_rebuild", "_storage_access",
+    "_indexing", "_printing", "_quantized", "_quantized_calls", "_sparse", "_rebuild",
+    "_storage_access",
     "typed_storages", "typed_tensors",
     "functional",
 )

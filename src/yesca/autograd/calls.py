@@ -18,6 +18,8 @@ from .inplace import gradient_edge
 def edge_of(item: Any) -> Edge:
     """Node or leaf, and result number, of a tensor or a `GradientEdge`."""
     if isinstance(item, TensorBase):
+        if item.is_sparse:  # type: ignore[attr-defined]
+            item = item._entries  # type: ignore[attr-defined] # what the tape knows of it
         return gradient_edge(item), item._output_nr
     return item.node.node, item.output_nr
 
@@ -41,8 +43,10 @@ def _root_gradients(roots: Sequence[Any], grads: Sequence[Any], batched: bool) -
             spec = root._spec
         else:
             spec = root.node.node.result_spec(root.output_nr)
-        made.append(_implicit(root, spec) if grad is None
-                    else _checked(k, grad, spec, batched))
+        grad = _implicit(root, spec) if grad is None else _checked(k, grad, spec, batched)
+        if isinstance(root, TensorBase) and root.is_sparse:  # type: ignore[attr-defined]
+            grad = root._of_entries(grad)  # type: ignore[attr-defined]
+        made.append(grad)
     return made
 
 
@@ -169,8 +173,11 @@ def gradients(outputs: Any, inputs: Any, grad_outputs: Any = None,
 
 def _finished(found: list[Any], wanted: list[Any], allow_unused: bool, materialize: bool
               ) -> tuple[Any, ...]:
+    for k, item in enumerate(wanted):
+        if isinstance(item, TensorBase) and item.is_sparse:  # type: ignore[attr-defined]
+            found[k] = item._with(found[k])  # type: ignore[attr-defined]
     if materialize:
-        return tuple([OPERATORS.zeros_like(t) if g is None else g
+        return tuple([_zeros_like(t) if g is None else g
                       for t, g in zip(wanted, found, strict=True)])
     for k, one in enumerate(found):
         if one is None and not allow_unused:
@@ -178,6 +185,12 @@ def _finished(found: list[Any], wanted: list[Any], allow_unused: bool, materiali
                 f"The differentiated Tensor at index {k} appears to not have been used in the "
                 "graph. Set allow_unused=True if this is the desired behavior.")
     return tuple(found)
+
+
+def _zeros_like(item: Any) -> Any:
+    if item.is_sparse:
+        return OPERATORS.zero_(OPERATORS.clone(item.detach()))
+    return OPERATORS.zeros_like(item)
 
 
 def collect(roots: list[Any], grads: list[Any], inputs: list[Any], retain: bool, create: bool

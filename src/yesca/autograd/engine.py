@@ -349,6 +349,8 @@ def accumulate(tensor: Any, box: list[Any], create: bool) -> None:
         if not create and grad._requires_grad:
             grad = off_tape(grad)
         tensor._grad = grad
+    elif old.is_sparse and not grad.is_sparse:
+        tensor._grad = OPERATORS.add(grad, old)
     elif create or old._requires_grad:
         tensor._grad = OPERATORS.add(old, grad)
     else:

@@ -192,7 +192,7 @@ def _elementwise(node: Node, incoming: list[Any], mask: int) -> list[Any]:
         else:
             given[name] = value
     given["forward_result"] = saved.get((True, 0))
-    made = call(derived, tuple(given[p.name] for p in derived.schema.parameters))
+    made = call(derived, tuple(steps.as_dense(given[p.name]) for p in derived.schema.parameters))
     made = iter(made if isinstance(made, tuple) else (made,))
     shape = plan.results[0].shape
     grads: list[Any] = []

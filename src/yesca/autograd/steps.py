@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..core import registry
+from ..core.tensor_base import TensorBase
 from ..dispatch import fast
 from ..dispatch.call import OPERATORS, call
 from ..operators.derivatives import backward_record, forward_name, grad_names
@@ -46,6 +47,13 @@ def restore(saved: Any) -> Any:
     made = registry.wrap(saved.storage, saved.spec, saved.offset)
     made._counter = counter
     return made
+
+
+def as_dense(value: Any) -> Any:
+    """A gradient as the kernels of derivatives read it."""
+    if isinstance(value, TensorBase) and value.is_sparse:  # type: ignore[attr-defined]
+        return value.to_dense()  # type: ignore[attr-defined]
+    return value
 
 
 def conjugates(plan: Plan) -> bool:
@@ -182,7 +190,7 @@ def _compiled(source: str, name: str) -> Any:
 def _function(derived: Record) -> Callable[..., Any]:
     """The derived operator as a function of its positional arguments."""
     def twin(*values: Any) -> Any:
-        return call(derived, values)
+        return call(derived, tuple([as_dense(v) for v in values]))
 
     twin.__doc__ = derived.text
     if fast.FAST is None:

@@ -29,9 +29,9 @@ _NEAR = {
     r"nn\.functional\.scaled_.*": "nn.functional.linear on operands of another dtype is there",
     r"(Tensor\.)?(symeig|eig)": "torch.linalg.eigh and torch.linalg.eig are there",
     r"(Tensor\.)?(solve|lstsq)|matrix_rank": "the function of that name in torch.linalg is there",
-    r"(Tensor\.)?(.*sparse.*|coalesce|is_coalesced|.*indices(_copy)?|values(_copy)?|dense_dim|"
-    r"[hsd]+mm|sp?s?addmm|spmm|sspaddmm)|optim\.(SparseAdam|sparse_adam)":
-        "tensors are dense; index_put_, index_add and scatter_add fill one from places and values",
+    r"(Tensor\.)?(.*sparse.*|.*indices(_copy)?|values(_copy)?)|sparse\..*":
+        "sparse tensors are those of torch.sparse_coo_tensor and to_sparse(), for which "
+        "torch.sparse has functions",
     r".*(quant|q_|QInt|QUInt|observer|\.qat|intrinsic).*|ao\..*":
         "torch.ao.quantization.quantize_dynamic quantizes linear layers for inference",
     r"nested.*|.*to_padded_tensor": "nn.utils.rnn.pad_sequence joins sequences of all lengths",

@@ -30,12 +30,12 @@ NAMES: dict[str, str] = {
         "col_indices_copy compiled_with_cxx11_abi contrib cpp crow_indices_copy "
         "cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution "
         "cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose "
-        "cudnn_grid_sampler cudnn_is_acceptable dsmm eig empty_quantized export "
+        "cudnn_grid_sampler cudnn_is_acceptable eig empty_quantized export "
         "fbgemm_linear_fp16_weight fbgemm_linear_fp16_weight_fp32_activation "
         "fbgemm_linear_int8_weight fbgemm_linear_int8_weight_fp32_activation "
         "fbgemm_linear_quantize_weight fbgemm_pack_gemm_matrix_fp16 fbgemm_pack_quantized_matrix "
         "fork fused_moving_avg_obs_fake_quant fx get_autocast_ipu_dtype get_autocast_xla_dtype "
-        "get_file_path hsmm hspmm import_ir_module import_ir_module_from_buffer indices_copy "
+        "get_file_path import_ir_module import_ir_module_from_buffer indices_copy "
         "init_num_threads is_autocast_ipu_enabled is_autocast_xla_enabled is_distributed "
         "is_vulkan_available lstsq matrix_rank merge_type_from_type_comment "
         "miopen_batch_norm miopen_convolution miopen_convolution_add_relu miopen_convolution_relu "
@@ -47,21 +47,18 @@ NAMES: dict[str, str] = {
         "profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 "
         "quantized_batch_norm quantized_gru quantized_gru_cell quantized_lstm quantized_lstm_cell "
         "quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d quantized_rnn_relu_cell "
-        "quantized_rnn_tanh_cell quasirandom resize_as_sparse_ row_indices_copy saddmm "
+        "quantized_rnn_tanh_cell quasirandom row_indices_copy "
         "set_anomaly_enabled set_autocast_ipu_dtype set_autocast_ipu_enabled "
-        "set_autocast_xla_dtype set_autocast_xla_enabled slice_inverse smm solve sparse "
-        "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor "
-        "sparse_csc_tensor sparse_csr_tensor spmm sspaddmm sym_constrain_range "
+        "set_autocast_xla_dtype set_autocast_xla_enabled slice_inverse solve "
+        "sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor "
+        "sparse_csc_tensor sparse_csr_tensor sym_constrain_range "
         "sym_constrain_range_for_size sym_fresh_size symeig thread_safe_generator unify_type_list "
         "values_copy wait windows"
     ),
     "Tensor": (
-        "ccol_indices chalf coalesce col_indices crow_indices dense_dim eig index "
-        "indices ipu is_coalesced lstsq mtia "
-        "reinforce resize_as_sparse_ "
-        "row_indices slice_inverse smm solve sparse_dim sparse_mask sparse_resize_ "
-        "sparse_resize_and_clear_ sspaddmm symeig to_mkldnn to_padded_tensor to_sparse "
-        "to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values volatile"
+        "ccol_indices chalf col_indices crow_indices eig index ipu lstsq mtia reinforce "
+        "row_indices slice_inverse solve symeig to_mkldnn to_padded_tensor to_sparse_bsc "
+        "to_sparse_bsr to_sparse_csc to_sparse_csr volatile"
     ),
     "accelerator": "Graph empty_host_cache get_device_capability graphs memory",
     "ao": "ns pruning",
@@ -242,10 +239,14 @@ NAMES: dict[str, str] = {
         "symbolic_opset17 symbolic_opset18 symbolic_opset19 symbolic_opset20 symbolic_opset7 "
         "symbolic_opset8 symbolic_opset9 testing unregister_custom_op_symbolic utils verification"
     ),
-    "optim": "SparseAdam sparse_adam",
     "overrides": "redispatch_function",
     "profiler": "ExecutionTraceObserver KinetoStepTracker RecordScope itt profiler python_tracer",
     "random": "thread_safe_generator",
+    "sparse": (
+        "SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT "
+        "SparseSemiStructuredTensorCUTLASS as_sparse_gradcheck sampled_addmm semi_structured "
+        "spsolve to_sparse_semi_structured"
+    ),
     "testing": "FileCheck",
     "utils": (
         "ThroughputBenchmark backcompat backend_registration bundled_inputs "

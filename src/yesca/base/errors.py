@@ -36,6 +36,12 @@ def type_name(value: object) -> str:
     return kind.__name__
 
 
+def refusal(name: str, backend: str, repair: str) -> NotImplementedError:
+    """The error for an operator that there is not for a kind of tensors."""
+    return NotImplementedError(
+        f"Could not run 'aten::{name}' with arguments from the '{backend}' backend. {repair}")
+
+
 _FORWARD = "forward"  # what an error says where forward mode meets it
 _MISSING = (" because it has not been implemented yet.\nPlease file an issue to PyTorch at "
             "https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we "

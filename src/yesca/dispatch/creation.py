@@ -10,7 +10,7 @@ from ..core.devices import CPU, META, resolve
 from ..core.dtypes import (
     FLOATING, NARROW_FLOATS, SCALAR_NAMES, DType, default_for, get_default_dtype, number_category,
 )
-from ..core.layouts import Layout, strided
+from ..core.layouts import Layout, sparse_coo, strided
 from ..core.spec import Spec, spec
 from ..core.storage import UntypedStorage
 from ..core.tensor_base import TensorBase
@@ -118,7 +118,9 @@ def _checked_layout(layout: Any, pin_memory: bool, caller: str) -> None:
     if layout is not None and not isinstance(layout, Layout):
         raise TypeError(f"{caller}(): argument 'layout' must be torch.layout, not "
                         f"{type_name(layout)}")
-    if layout is not None and layout is not strided:
+    if layout is sparse_coo and caller not in ("empty", "zeros"):
+        raise RuntimeError("full(...) is not implemented for sparse layout")
+    if layout is not None and layout not in (strided, sparse_coo):
         raise NotImplementedError(f"layout {layout} is not there yet; use torch.strided")
     if pin_memory:
         raise RuntimeError("Cannot access accelerator device when none is available: "
@@ -130,6 +132,9 @@ def empty(*sizes: Any, size: Any = None, out: Any = None, dtype: DType | None = 
           pin_memory: bool = False, memory_format: Any = None) -> Any:
     """An uninitialised tensor."""
     _checked_layout(layout, pin_memory, "empty")
+    if layout is sparse_coo:
+        return zeros(*sizes, size=size, out=out, dtype=dtype, layout=layout, device=device,
+                     requires_grad=requires_grad)
     shape = sizes_of(sizes if size is None else (tuple(size),), "empty")
     if out is not None:
         check_out("empty", out, dtype, device, True)
@@ -179,6 +184,9 @@ def _filled(size: Any, value: Any, out: Any, dtype: DType | None, layout: Any, d
     if layout is not None or pin_memory:
         _checked_layout(layout, pin_memory, name)
     shape = sizes_of(size, name)
+    if layout is sparse_coo and out is None:
+        kind = empty(0, dtype=dtype, device=device)
+        return finished(kind._sparse_zeros(shape), requires_grad)
     if out is not None:
         check_out(name, out, dtype, device)
         return finished(fill_(into(out, shape), value), requires_grad)
@@ -284,6 +292,9 @@ def empty_like(input: Any, *, dtype: DType | None = None, layout: Any = None,
                device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
                memory_format: Any = None) -> Any:
     """Uninitialised, with the shape, dtype and strides of another tensor."""
+    if layout is sparse_coo:
+        return zeros_like(input, dtype=dtype, layout=layout, device=device,
+                          requires_grad=requires_grad)
     if device is None and memory_format is None and input._spec.device is CPU:
         from .call import OPERATORS
 
@@ -295,6 +306,10 @@ def zeros_like(input: Any, *, dtype: DType | None = None, layout: Any = None,
                device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
                memory_format: Any = None) -> Any:
     """Zeros like another tensor."""
+    if layout is sparse_coo:
+        base = input._spec
+        return zeros(size=base.shape, dtype=dtype or base.dtype, layout=layout,
+                     device=device or base.device, requires_grad=requires_grad)
     return _filled_like(input, 0, dtype, device, memory_format, requires_grad)
 
 

@@ -10,6 +10,7 @@ from ..loops import ir
 from ..loops.ir import Expr, cast, const
 from ..loops.scalar import where
 from . import places
+from .embeddings import table_gradient
 from .kinds import composite, rows
 
 _MODES = ("sum", "mean", "max")
@@ -106,7 +107,8 @@ rows("_bag_indices(Tensor indices, int count) -> Tensor", _indices, kind="gather
 
 # ---- what is computed ------------------------------------------------------------------------
 
-def _sums(p: Any, weight: Any, indices: Any, bag: Any, bags: int, scale: bool) -> None:
+def _sums(p: Any, weight: Any, indices: Any, bag: Any, bags: int, scale: bool, sparse: bool
+          ) -> None:
     """Every position adds a row of the table to its bag, in order; an index of -1 adds nothing."""
     dtype, (width, size) = weight.spec.dtype, (weight.spec.shape[1], indices.spec.shape[0])
     step, inner = weight.spec.strides
@@ -128,11 +130,11 @@ def _sums(p: Any, weight: Any, indices: Any, bag: Any, bags: int, scale: bool) -
         places.collected(p, out, work, "sum")
 
 
-rows("_bag_sums(Tensor weight, Tensor indices, Tensor bag, int bags, bool scale) -> Tensor", _sums,
-     kind="gather", method=False, node_name="EmbeddingBagBackward0",
-     backward={"weight": lambda ops, grad, weight_spec, indices, bag, scale:
-               ops.embedding_dense_backward(ops.embedding(grad, bag), indices,
-                                            weight_spec.shape[0], -1, scale)})
+rows("_bag_sums(Tensor weight, Tensor indices, Tensor bag, int bags, bool scale, bool sparse) -> "
+     "Tensor", _sums, kind="gather", method=False, node_name="EmbeddingBagBackward0",
+     backward={"weight": lambda ops, grad, weight_spec, indices, bag, scale, sparse:
+               table_gradient(ops, ops.embedding(grad, bag), indices, weight_spec.shape[0], -1,
+                              scale, sparse)})
 
 
 def _embedding_bag(ops: Any, weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool,
@@ -159,12 +161,12 @@ def _embedding_bag(ops: Any, weight: Any, indices: Any, offsets: Any, scale_grad
     some_unused = blocked >= 0 or include_last_offset
     sizes = ops.index_add(ops.zeros((bags,), dtype=int64, device=device), 0, bag, used)
     nothing, average = ops.zeros((0,), dtype=int64, device=device), _MODES[mode] == "mean"
-    if _MODES[mode] != "max" and per_sample_weights is None:
+    if _MODES[mode] != "max" and per_sample_weights is None and not (sparse and some_unused):
         if some_unused:
             indices = ops.select_where(ops.ne(used, 0), indices, -1)
-        made = ops._bag_sums(weight, indices, bag, bags, scale_grad_by_freq)
+        made = ops._bag_sums(weight, indices, bag, bags, scale_grad_by_freq, sparse)
         return _averaged(ops, made, sizes, average), bag, sizes, nothing
-    rows = ops.embedding(weight, indices, blocked, scale_grad_by_freq)  # (N, D)
+    rows = ops.embedding(weight, indices, blocked, scale_grad_by_freq, sparse)  # (N, D)
     if some_unused:
         rows = ops.select_where(ops.unsqueeze(ops.ne(used, 0), 1), rows, 0.0)
     if per_sample_weights is not None:

@@ -29,6 +29,11 @@ def out_of_bounds(dim: int, size: int, caller: str = "") -> Fail:
     return fail
 
 
+def no_row(value: int) -> None:
+    """Raise for an index of a row that there is not."""
+    raise IndexError("index out of range in self")
+
+
 def out_of_bounds_runtime(dim: int, size: int) -> Fail:
     """The same as a RuntimeError, which gather, scatter and their kin raise."""
     def fail(value: int) -> None:

@@ -6,7 +6,8 @@ _HOMES = {
     "adadelta": "Adadelta", "_adafactor": "Adafactor", "adagrad": "Adagrad", "adam": "Adam",
     "adamw": "AdamW", "adamax": "Adamax", "asgd": "ASGD", "lbfgs": "LBFGS", "_muon": "Muon",
     "nadam": "NAdam", "optimizer": "Optimizer", "radam": "RAdam", "rmsprop": "RMSprop",
-    "rprop": "Rprop", "sgd": "SGD", "stateless": "swap_in_optimizer_params_and_state",
+    "rprop": "Rprop", "sgd": "SGD", "sparse_adam": "SparseAdam",
+    "stateless": "swap_in_optimizer_params_and_state",
 }
 _SUBMODULES = ("lr_scheduler", "swa_utils")
 

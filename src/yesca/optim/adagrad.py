@@ -7,6 +7,7 @@ from .._tensor import Tensor
 from .batches import run_lists, update_all
 from .checks import check_implementation, check_learning_rate, check_not_negative
 from .optimizer import Closure, Optimizer, ParamsT, _scalar_state, _use_grad_for_differentiable
+from .sparse_rows import adagrad_rows
 
 
 class Adagrad(Optimizer):
@@ -72,7 +73,8 @@ class Adagrad(Optimizer):
     @_use_grad_for_differentiable
     def step(self, closure: Closure | None = None) -> Any:
         """Update the parameters once; returns the loss of `closure`, if one is given."""
-        return update_all(self, closure, "adagrad", _new_state, lambda group: ("sum",))
+        return update_all(self, closure, "adagrad", _new_state, lambda group: ("sum",),
+                          rows=adagrad_rows)
 
 
 def _new_state(group, param):

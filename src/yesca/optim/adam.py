@@ -108,7 +108,9 @@ class Adam(Optimizer):
         for group in self.param_groups:
             if group["foreach"] and not group["capturable"]:
                 _refuse_tensor("lr", group["lr"], RuntimeError)
-        return update_all(self, closure, "adam", _new_state, _names)
+        return update_all(self, closure, "adam", _new_state, _names,
+                          refusal="Adam does not support sparse gradients, please consider "
+                                  "SparseAdam instead")
 
 
 def _names(group: dict[str, Any]) -> tuple[str | bool, ...]:

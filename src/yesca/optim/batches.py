@@ -19,6 +19,7 @@ from ..dispatch.foreach import run_step, unscaled
 from ..dispatch.inplace import check_tape
 from ..operators.optimizers import RULES
 from .optimizer import Closure, Optimizer, _evaluate, _to_scalar
+from .sparse_rows import Rule, take_sparse
 
 
 def with_gradients(group: dict[str, Any]) -> tuple[list[Tensor], list[Tensor]]:
@@ -68,11 +69,11 @@ def check_fused(group: dict[str, Any], param: Tensor) -> None:
         )
 
 
-def refuse_sparse(optimizer: Optimizer, grad: Tensor, hint: str = "") -> None:
+def refuse_sparse(optimizer: Optimizer, grad: Tensor, refusal: str = "") -> None:
     """Raise for a sparse gradient."""
     if grad.is_sparse:
         raise RuntimeError(
-            f"{type(optimizer).__name__} does not support sparse gradients{hint}"
+            refusal or f"{type(optimizer).__name__} does not support sparse gradients"
         )
 
 
@@ -117,21 +118,28 @@ def update_all(
     new_state: Callable[[dict[str, Any], Tensor], dict[str, Any]],
     names: Callable[[dict[str, Any]], tuple[str | bool, ...]],
     scalars: tuple[str, ...] = (),
+    rows: Rule | None = None,
+    refusal: str = "",
 ) -> Any:
     """One step of an optimizer whose rule stands in `operators.optimizers`; returns the loss.
 
     `new_state(group, param)` makes the state of a parameter at its first step, `"step"` included.
     `names(group)` are the entries of it that the rule's lists of states are made of, False for
-    those that the group has no use for; `scalars`, those of its 0-dim tensors.
+    those that the group has no use for; `scalars`, those of its 0-dim tensors. `rows` is
+    what is done with a sparse gradient; without it such are refused, in the words of `refusal`.
     """
     loss = _evaluate(closure)
     for group in optimizer.param_groups:
         for params, grads in batches(group):
+            if rows is not None:
+                params, grads = take_sparse(optimizer.state, group, params, grads, rows)
+                if not params:
+                    continue
             states = [optimizer.state[param] for param in params]
             if not all(states):
                 check_fused(group, params[0])
                 for param, grad, state in zip(params, grads, states):
-                    refuse_sparse(optimizer, grad)
+                    refuse_sparse(optimizer, grad, refusal)
                     if not state:
                         state.update(new_state(group, param))
             run_rule(

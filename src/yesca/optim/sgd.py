@@ -13,6 +13,7 @@ from .optimizer import (
     _evaluate,
     _use_grad_for_differentiable,
 )
+from .sparse_rows import sgd_rows, take_sparse
 
 
 class SGD(Optimizer):
@@ -88,6 +89,9 @@ class SGD(Optimizer):
         loss = _evaluate(closure)
         for group in self.param_groups:
             for params, grads in batches(group):
+                params, grads = take_sparse(self.state, group, params, grads, sgd_rows)
+                if not params:
+                    continue
                 check_fused(group, params[0])
                 if group["momentum"] == 0:
                     _update(group, params, grads, [])

@@ -28,6 +28,8 @@ def embedding(
         padding_idx: a row that gets no gradient.
         max_norm: rows looked up whose `norm_type`-norm is larger are scaled down, in place.
         scale_grad_by_freq: divide the gradient of a row by how often it was looked up.
+        sparse: the gradient of `weight` is a sparse tensor with a row for each index, as
+            `optim.SparseAdam`, `optim.SGD` and `optim.Adagrad` take it.
     """
     if padding_idx is None:
         padding_idx = -1
@@ -88,6 +90,8 @@ def embedding_bag(
         input: (B, N), one bag a row; or (N), bags starting at `offsets`.
         weight: (V, D); the result is (number of bags, D).
         mode: `"sum"`, `"mean"` or `"max"`.
+        sparse: the gradient of `weight` is a sparse tensor with a row for each index; not for
+            `"max"`.
         per_sample_weights: of the shape of `input`, factors of the rows; with `"sum"` only.
         include_last_offset: the last entry of `offsets` is the end of the last bag.
         padding_idx: entries equal to it count for nothing.
