@@ -39,7 +39,7 @@ _PLACES: dict[tuple[str, str], str] = {
         )
     },
     ("torch._utils", "_rebuild_qtensor"): "_quantized",
-    ("torch", "ScriptObject"): "ao.nn.quantized.modules.packing",
+    ("torch", "ScriptObject"): "ao.nn.quantized.modules.script_objects",
     **{("torch", name): "core.layouts" for name in (
         "per_tensor_affine", "per_tensor_symmetric", "per_channel_affine",
         "per_channel_symmetric", "per_channel_affine_float_qparams")},
@@ -56,13 +56,15 @@ _PLACES: dict[tuple[str, str], str] = {
     ("torch._utils", "_rebuild_parameter_with_state"): "nn.parameter",
 }
 #: The attribute that holds the object, where it is not the last part of its name.
-_ATTRIBUTES = {"device": "Device", "dtype": "DType", "TensorBase": "Tensor",
-               "ScriptObject": "PackedLinear"}
+_ATTRIBUTES = {"device": "Device", "dtype": "DType", "TensorBase": "Tensor"}
 #: What objects of the rooms are called on disk, by the room's path within the package.
 _ON_DISK = {
     (place, _ATTRIBUTES.get(name, name)): (module, name)
     for (module, name), place in reversed(_PLACES.items())
 }
+_ON_DISK |= {(f"ao.nn.quantized.modules.{module}", name): ("torch", "ScriptObject")
+             for module, name in (("packing", "PackedLinear"), ("packed_cells", "PackedCell"),
+                                  ("packed_embeddings", "PackedEmbedding"))}
 #: Rooms of the engine, which PyTorch has not got: their public names are found in `torch`.
 _ENGINE_ROOMS = {"base", "core", "loops", "passes", "targets", "operators", "runtime", "dispatch"}
 

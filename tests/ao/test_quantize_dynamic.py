@@ -92,10 +92,6 @@ def test_what_is_refused():
         quantize_dynamic(small(), {nn.Linear}, dtype=torch.qint32)
     with pytest.raises(ValueError, match="Provide full qconfig please"):
         quantize_dynamic(small(), dtype=torch.float32)
-    with pytest.raises(NotImplementedError, match="quantized.dynamic.LSTM.*yesca does not have"):
-        quantize_dynamic(nn.Sequential(nn.LSTM(2, 3)))
-    with pytest.raises(NotImplementedError, match="embeddings"):
-        quantize_dynamic(small(), dtype=torch.quint8)
     with pytest.raises(AssertionError, match="only works for one of"):
         Linear.from_float(nn.ReLU())
     with pytest.raises(AssertionError, match="must have qconfig"):

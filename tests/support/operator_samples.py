@@ -257,6 +257,7 @@ ELSEWHERE = frozenset("""
     triangular_solve complex polar real_part imag_part imag view_as_complex view_as_real
     view_as_complex_copy view_as_real_copy conj_view
     angle ctc_loss multilabel_margin_loss istft _scaled_mm _quantized_linear
+    _quantized_gru_walk _quantized_lstm_walk _quantized_rnn_relu_walk _quantized_rnn_tanh_walk
     fake_quantize_per_channel_affine
     """.split())
 INTERNAL = frozenset("""

@@ -9,6 +9,17 @@ LAYERS = [
     ("symmetric", 4, 20, 7, 1.0, 0.0, True),
     ("tiny", 2, 6, 4, 1e-7, 0.0, True), ("large", 2, 6, 4, 1e6, 0.0, False),
 ]
+#: (name, its layer, what it is quantized with, sizes of the input, lengths of packed sequences)
+RECURRENT = [
+    ("lstm", "LSTM(5, 6)", "qint8", (4, 3, 5), None),
+    ("deep gru", "GRU(4, 5, 2, batch_first=True, bidirectional=True)", "rows", (2, 6, 4), None),
+    ("packed lstm", "LSTM(3, 4, bidirectional=True)", "qint8", (3, 5, 3), [2, 5, 3]),
+    ("half lstm", "LSTM(3, 4)", "float16", (5, 1, 3), None),
+    ("lstm cell", "LSTMCell(7, 5)", "qint8", (3, 7), None),
+    ("gru cell", "GRUCell(4, 9)", "rows", (2, 4), None),
+    ("rnn cell", "RNNCell(4, 3, nonlinearity='relu')", "qint8", (2, 4), None),
+    ("half rnn cell", "RNNCell(4, 3)", "float16", (2, 4), None),
+]
 QCONFIGS = ("default_dynamic_qconfig", "per_channel_dynamic_qconfig", "float16_dynamic_qconfig")
 OBSERVERS = {
     "affine": "MinMaxObserver()",
@@ -86,3 +97,77 @@ def rounded(torch):
             c = torch.quantize_per_channel(x, torch.tensor([1.0]), torch.tensor([zero]), 0, dtype)
             found[str(dtype)] = [q.int_repr().tolist(), c.int_repr().tolist()]
     return found
+
+
+def replaced(torch, layer, way):
+    """A layer as `quantize_dynamic` replaces it."""
+    quantization = torch.ao.quantization
+    model = torch.nn.ModuleList([layer])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if way == "rows":
+            spec = {type(layer): quantization.per_channel_dynamic_qconfig}
+            return quantization.quantize_dynamic(model, spec)[0]
+        return quantization.quantize_dynamic(model, dtype=getattr(torch, way))[0]
+
+
+def recurrent(torch, case):
+    """(quantized layer, its input, its states) of a case, drawn anew with one seed."""
+    _, text, way, sizes, lengths = case
+    torch.manual_seed(7)
+    layer = replaced(torch, eval(f"torch.nn.{text}", {"torch": torch}), way)
+    x = torch.randn(sizes)
+    rows = 1
+    if len(sizes) == 3:
+        rows = layer.num_layers * (2 if layer.bidirectional else 1)
+    batch = sizes[0] if len(sizes) == 2 or lengths or layer.batch_first else sizes[1]
+    shape = (rows, batch, layer.hidden_size) if len(sizes) == 3 else (batch, layer.hidden_size)
+    states = torch.randn(shape), torch.randn(shape)
+    if lengths:
+        x = torch.nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True,
+                                                    enforce_sorted=False)
+    return layer, x, states if "LSTM" in text else states[0]
+
+
+def flat(given):
+    """The tensors among nested results, as lists."""
+    if hasattr(given, "batch_sizes"):
+        return flat(given.data)
+    return [one for part in given for one in flat(part)] if isinstance(given, tuple) \
+        else [given.tolist()]
+
+
+def recurrent_results(torch, case):
+    """What a recurrent layer is and gives, with states and without."""
+    layer, x, states = recurrent(torch, case)
+    weights = layer.get_weight()
+    with torch.no_grad():
+        found = flat(layer(x, states)), flat(layer(x))
+    return {"repr": repr(layer), "state": list(layer.state_dict()), "results": found,
+            "weights": {name: (weight.int_repr() if weight.is_quantized else weight).tolist()
+                        for name, weight in weights.items()}}
+
+
+def embeddings(torch):
+    """(an embedding, bags) with bytes, drawn anew with one seed."""
+    torch.manual_seed(3)
+    return (replaced(torch, torch.nn.Embedding(6, 5), "quint8"),
+            replaced(torch, torch.nn.EmbeddingBag(6, 5), "quint8"),
+            replaced(torch, torch.nn.EmbeddingBag(6, 5, mode="sum", include_last_offset=True),
+                     "quint8"))
+
+
+def embedding_results(torch):
+    """What embeddings are and give."""
+    rows, bags, ended = layers = embeddings(torch)
+    indices, offsets = torch.tensor([0, 5, 2, 2, 1]), torch.tensor([0, 2, 2])
+    factors = torch.tensor([1.0, 0.5, -2.0, 3.0, 0.25])
+    weights = [layer.weight() for layer in layers]
+    with torch.no_grad():
+        found = [rows(indices), rows(indices[:4].view(2, 2).int()), bags(indices, offsets),
+                 bags(indices, offsets, factors), bags(indices[:4].view(2, 2)),
+                 ended(indices, torch.tensor([0, 2, 5])), ended(indices, torch.tensor([1, 2, 2]))]
+    return {"repr": [repr(layer) for layer in layers], "state": list(rows.state_dict()),
+            "results": [one.tolist() for one in found],
+            "weights": [[weight.int_repr().tolist(), weight.q_per_channel_scales().tolist(),
+                         weight.q_per_channel_zero_points().tolist()] for weight in weights]}

@@ -125,7 +125,8 @@ UNWRITTEN = frozenset("""
 #: Draws: their numbers come from the state of a generator, which functions of other names give.
 DRAWS = frozenset({"random_chances", "random_fill", "random_new"})
 #: They have tests of their own: an operand that is packed, one that must not be tracked.
-APART = frozenset({"_quantized_linear", "fake_quantize_per_channel_affine"})
+APART = frozenset({"_quantized_linear", "fake_quantize_per_channel_affine", *(
+    f"_quantized_{name}_walk" for name in ("gru", "lstm", "rnn_relu", "rnn_tanh"))})
 #: Kinds that are not made of others.
 SINGLE = ("elementwise", "view", "creation", "multi")
 

@@ -33,7 +33,7 @@ _NEAR = {
         "sparse tensors are those of torch.sparse_coo_tensor and to_sparse(), for which "
         "torch.sparse has functions",
     r".*(quant|q_|QInt|QUInt|observer|\.qat|intrinsic).*|ao\..*":
-        "torch.ao.quantization.quantize_dynamic quantizes linear layers for inference",
+        "torch.ao.quantization.quantize_dynamic quantizes layers for inference",
     r"nested.*|.*to_padded_tensor": "nn.utils.rnn.pad_sequence joins sequences of all lengths",
     r"masked\..*": "the functions of torch.masked take a mask beside the tensor",
     r"library\..*": "torch.library.custom_op defines an operator in Python",

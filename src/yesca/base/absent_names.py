@@ -65,22 +65,20 @@ NAMES: dict[str, str] = {
     "ao.nn": "intrinsic qat quantizable sparse",
     "ao.nn.quantized": (
         "BatchNorm2d BatchNorm3d Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d "
-        "ConvTranspose3d DeQuantize Dropout ELU Embedding EmbeddingBag FXFloatFunctional "
+        "ConvTranspose3d DeQuantize Dropout ELU FXFloatFunctional "
         "FloatFunctional GroupNorm Hardswish InstanceNorm1d InstanceNorm2d InstanceNorm3d LSTM "
         "LayerNorm LeakyReLU Linear MultiheadAttention PReLU QFunctional Quantize ReLU6 Sigmoid "
         "Softmax"
     ),
     "ao.nn.quantized.dynamic": (
-        "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d GRU GRUCell LSTM "
-        "LSTMCell RNNCell"
+        "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d"
     ),
     "ao.nn.quantized.dynamic.modules": (
-        "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d GRU GRUCell LSTM "
-        "LSTMCell RNNCell"
+        "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d"
     ),
     "ao.nn.quantized.modules": (
         "BatchNorm2d BatchNorm3d Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d "
-        "ConvTranspose3d DeQuantize Dropout ELU Embedding EmbeddingBag FXFloatFunctional "
+        "ConvTranspose3d DeQuantize Dropout ELU FXFloatFunctional "
         "FloatFunctional GroupNorm Hardswish InstanceNorm1d InstanceNorm2d InstanceNorm3d LSTM "
         "LayerNorm LeakyReLU Linear MultiheadAttention PReLU QFunctional Quantize ReLU6 Sigmoid "
         "Softmax"
@@ -140,7 +138,7 @@ NAMES: dict[str, str] = {
         "default_per_channel_symmetric_qnnpack_qconfig default_qat_qconfig default_qat_qconfig_v2 "
         "default_quint8_weight_qconfig default_reuse_input_qconfig "
         "default_symmetric_qnnpack_qat_qconfig default_symmetric_qnnpack_qconfig "
-        "default_weight_only_qconfig float_qparams_weight_only_qconfig "
+        "default_weight_only_qconfig "
         "float_qparams_weight_only_qconfig_4bit get_default_qat_qconfig "
         "get_default_qat_qconfig_dict get_default_qconfig get_default_qconfig_dict qconfig_equals"
     ),

@@ -83,6 +83,13 @@ elementwise("_dequantize_affine(Tensor self, Tensor scale, Tensor zero_point, bo
             doc="(self - zero_point) * scale; `wide`: integers that float32 does not hold.")
 
 
+elementwise("_fused_scale(Tensor self, Tensor scale, Tensor shift) -> Tensor",
+            lambda q, scale, shift: fma(q, scale, shift), method=False, inplace=False, out=False,
+            backward=None, dtype=lambda promoted, values: (float32, float32),
+            samples=lambda make: [(make.integers(3, 4, low=0, high=9), make(3, 1), make(3, 1))],
+            doc="self * scale + shift, rounded once: rows of an embedding.")
+
+
 # ---- what is quantised and brought back at once -------------------------------------------------
 
 def _steps(x: Expr, scale: Expr, zero: Expr) -> Expr:
@@ -278,15 +285,33 @@ def _quantized_linear(p: Any, self: Any, weight: Any, bias: Any, inputs: int, ou
     if not inputs:
         p.flat(lambda *given: given[0] if given else const(0, float32), added, [out])
         return
-    _, groups, _, depth = weight.spec.shape
-    # Weights are 0 beyond `inputs`, so a line may hold anything there.
-    lines = p.temporary((*lead, (groups - EXTRAS) * depth), uint8)
-    found = p.temporary((2,), float32)
-    if self.spec.numel <= AT_ONCE and self.spec.numel in (inputs, lines.spec.numel):
-        _bytes_at_once(p, self, lines, found, top)
-    else:
-        _bytes(p, self, lines, found, top)
+    lines, found = bytes_of(p, tuple(self.spec.shape), weight)
+    fill_bytes(p, self, lines, found, top)
     p.product_int8(lines, weight, added, found, out)
+
+
+def check_packed(weight: Any, inputs: int, outputs: int) -> None:
+    """Packed weights that have room for so many inputs and outputs; RuntimeError otherwise."""
+    panels, groups, lanes, depth = weight.spec.shape
+    if (panels, groups - EXTRAS) != (-(-outputs // lanes), -(-inputs // depth)):
+        raise RuntimeError("The number of rows in the packB should be equal to K: "
+                           f"{inputs}; the packed weights are {list(weight.spec.shape)}")
+
+
+def bytes_of(p: Any, shape: tuple[int, ...], weight: Any) -> tuple[Any, Any]:
+    """Memory for an activation as bytes, as long as the packed weight asks, and for its range."""
+    _, groups, _, depth = weight.spec.shape
+    # Weights are 0 beyond the inputs, so a line may hold anything there.
+    return p.temporary((*shape[:-1], (groups - EXTRAS) * depth), uint8), p.temporary((2,), float32)
+
+
+def fill_bytes(p: Any, x: Any, lines: Any, found: Any, top: int) -> None:
+    """An activation as bytes, by the range of all its elements, and their scale and zero point."""
+    one_line = x.spec.numel == x.spec.shape[-1]
+    if x.spec.numel <= AT_ONCE and (one_line or x.spec.numel == lines.spec.numel):
+        _bytes_at_once(p, x, lines, found, top)
+    else:
+        _bytes(p, x, lines, found, top)
 
 
 def _bytes_at_once(p: Any, x: Any, lines: Any, found: Any, top: int) -> None:

@@ -184,44 +184,63 @@ def _before(initial: Sequence[Any], held: Sequence[Any], order: list[int], k: in
 def _walk(cell: Cell) -> Callable[..., None]:
     def program(p: Any, from_input: Any, hidden: Any, memory: Any, weight: Any, bias: Any,
                 reverse: bool) -> None:
-        times, size, _ = from_input.spec.shape
-        width, dtype = hidden.spec.shape[-1], hidden.spec.dtype
-        if dtype.category != FLOATING:
-            raise NotImplementedError(
-                f"\"{cell.name}\" not implemented for '{SCALAR_NAMES[dtype]}'")
-        across = cell.gates * width
-        _check(cell, dtype, {
-            "gates from the input": (from_input, (times, size, across)),
-            "hidden": (hidden, (size, width)), "weight": (weight, (across, width)),
-            **({"memory": (memory, (size, width))} if cell.states > 1 else {}),
+        across = cell.gates * hidden.spec.shape[-1]
+        shape = (across, hidden.spec.shape[-1])
+        _check(cell, hidden.spec.dtype, {
+            "weight": (weight, shape),
             **({"bias": (bias, (across,))} if bias is not None else {})})
-        lengths = (times, times if cell.states > 1 else 0)
-        held = [p.result(spec(dtype, (length, size, width), None, p.device))
-                for length in lengths][:cell.states]
-        kept = p.result(spec(dtype, (times, size, cell.kept * width), None, p.device))
-        gates = p.temporary((size, across), dtype)
         # Read at every time: its columns side by side once, not at each.
         columns = _dense(p, turned(weight))
-        biases = [] if bias is None else _parts(bias.seen(
-            ((size, across), (0, bias.spec.strides[0]), 0)), cell.gates)
-
-        def body(*values: Expr) -> tuple[Expr, ...]:
-            count = cell.gates
-            x, u, rest = values[:count], values[count:2 * count], values[2 * count:]
-            if biases:
-                u = tuple(a + b for a, b in zip(u, rest[:count], strict=True))
-                rest = rest[count:]
-            states, saved = cell.forward(Elements, cell.joined(x, u), rest)
-            return (*states, *saved)
-
-        order = _order(times, reverse)
-        for k, time in enumerate(order):
-            before = _before([hidden, memory], held, order, k)
-            p.product(before[0], columns, gates)
-            p.flat(body, [*_parts(_at(from_input, time), cell.gates), *_parts(gates, cell.gates),
-                          *biases, *before],
-                   [*(_at(h, time) for h in held), *_parts(_at(kept, time), cell.kept)])
+        walk(cell, p, from_input, [hidden, memory], bias, reverse,
+             lambda state, gates: p.product(state, columns, gates), keeps=True)
     return program
+
+
+def walk(cell: Cell, p: Any, from_input: Any, initial: list[Any], bias: Any, reverse: bool,
+         product: Callable[[Any, Any], None], keeps: bool) -> None:
+    """All times of one direction of a layer, appended to the program `p`.
+
+    Args:
+        from_input: what the input gives to the gates (T, N, gates * H).
+        initial: the states (N, H) before the first time; the second is the memory, or None.
+        bias: what is added to the gates from the state (gates * H), or None.
+        product: (state, gates) -> None; appends what fills in the gates from the state.
+        keeps: whether the last result is what backward reads.
+    """
+    times, size, _ = from_input.spec.shape
+    width, dtype = initial[0].spec.shape[-1], initial[0].spec.dtype
+    if dtype.category != FLOATING:
+        raise NotImplementedError(f"\"{cell.name}\" not implemented for '{SCALAR_NAMES[dtype]}'")
+    across, count = cell.gates * width, cell.gates
+    names = ["hidden", "memory"][:cell.states]
+    _check(cell, dtype, {
+        "gates from the input": (from_input, (times, size, across)),
+        **{name: (state, (size, width)) for name, state in zip(names, initial, strict=False)}})
+    lengths = (times, times if cell.states > 1 else 0)
+    held = [p.result(spec(dtype, (length, size, width), None, p.device))
+            for length in lengths][:cell.states]
+    kept = p.result(spec(dtype, (times, size, cell.kept * width), None, p.device)) if keeps \
+        else None
+    gates = p.temporary((size, across), dtype)
+    biases = [] if bias is None else _parts(bias.seen(
+        ((size, across), (0, bias.spec.strides[0]), 0)), count)
+
+    def body(*values: Expr) -> tuple[Expr, ...]:
+        x, u, rest = values[:count], values[count:2 * count], values[2 * count:]
+        if biases:
+            u = tuple(a + b for a, b in zip(u, rest[:count], strict=True))
+            rest = rest[count:]
+        states, saved = cell.forward(Elements, cell.joined(x, u), rest)
+        return (*states, *saved) if keeps else states
+
+    order = _order(times, reverse)
+    for k, time in enumerate(order):
+        before = _before(initial, held, order, k)
+        product(before[0], gates)
+        p.flat(body, [*_parts(_at(from_input, time), count), *_parts(gates, count), *biases,
+                      *before],
+               [*(_at(h, time) for h in held),
+                *(_parts(_at(kept, time), cell.kept) if keeps else ())])
 
 
 # ---- backward --------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ _OBSERVERS = (
 __getattr__, __dir__, __all__ = lazily(__name__, {
     "observer": _OBSERVERS,
     "qconfig": "QConfig default_dynamic_qconfig default_qconfig float16_dynamic_qconfig "
-               "float16_static_qconfig per_channel_dynamic_qconfig",
+               "float16_static_qconfig float_qparams_weight_only_qconfig "
+               "per_channel_dynamic_qconfig",
     "quantization_mappings": "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS "
                              "get_default_dynamic_quant_module_mappings",
     "quantize": "convert propagate_qconfig_ quantize_dynamic swap_module",

@@ -10,7 +10,8 @@ from ...nn.modules.module import Module
 from . import observer
 
 __all__ = ["QConfig", "default_dynamic_qconfig", "default_qconfig", "float16_dynamic_qconfig",
-           "float16_static_qconfig", "per_channel_dynamic_qconfig"]
+           "float16_static_qconfig", "float_qparams_weight_only_qconfig",
+           "per_channel_dynamic_qconfig"]
 
 
 class _Observers(NamedTuple):
@@ -51,5 +52,8 @@ float16_dynamic_qconfig = QConfig(
 float16_static_qconfig = QConfig(
     activation=observer.PlaceholderObserver.with_args(dtype=float16),
     weight=observer.PlaceholderObserver.with_args(dtype=float16))
+float_qparams_weight_only_qconfig = QConfig(
+    activation=observer.default_placeholder_observer,
+    weight=observer.default_float_qparams_observer)
 
 __getattr__ = absent.names_of(__name__)

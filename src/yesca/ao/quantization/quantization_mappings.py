@@ -6,31 +6,23 @@ from typing import Any
 
 from ...base import absent
 from ...nn.modules import linear, rnn, sparse
+from ..nn.quantized.dynamic.modules import rnn as recurrent
 from ..nn.quantized.dynamic.modules.linear import Linear
+from ..nn.quantized.modules.embedding_ops import Embedding, EmbeddingBag
 
 __all__ = ["DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "get_default_dynamic_quant_module_mappings"]
-
-
-class Missing:
-    """What stands for a quantized layer that there is not: whoever asks for it is told so."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def from_float(self, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
-        """Raises NotImplementedError."""
-        raise NotImplementedError(
-            f"PyTorch has torch.ao.nn.quantized.{self.name}, yesca does not have it yet: pass "
-            "qconfig_spec={torch.nn.Linear} to quantize_dynamic, which leaves "
-            f"{type(mod).__name__} as it is")
 
 
 DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS: dict[type, Any] = {
     linear.Linear: Linear,
     linear.NonDynamicallyQuantizableLinear: Linear,
-    **{cls: Missing(f"dynamic.{cls.__name__}") for cls in (
-        rnn.LSTM, rnn.GRU, rnn.LSTMCell, rnn.RNNCell, rnn.GRUCell)},
-    **{cls: Missing(cls.__name__) for cls in (sparse.EmbeddingBag, sparse.Embedding)},
+    rnn.LSTM: recurrent.LSTM,
+    rnn.GRU: recurrent.GRU,
+    rnn.LSTMCell: recurrent.LSTMCell,
+    rnn.RNNCell: recurrent.RNNCell,
+    rnn.GRUCell: recurrent.GRUCell,
+    sparse.EmbeddingBag: EmbeddingBag,
+    sparse.Embedding: Embedding,
 }
 
 

@@ -9,10 +9,12 @@ from typing import Any
 from ...base import absent
 from ...base.frames import warn
 from ...core.dtypes import NAMED, DType, float16
-from ...nn.modules import linear, rnn
+from ...nn.modules import linear, rnn, sparse
 from ...nn.modules.module import Module
 from ...nn.utils.parametrize import type_before_parametrizations
-from .qconfig import default_dynamic_qconfig, float16_dynamic_qconfig
+from .qconfig import (
+    default_dynamic_qconfig, float16_dynamic_qconfig, float_qparams_weight_only_qconfig,
+)
 from .quantization_mappings import get_default_dynamic_quant_module_mappings
 
 __all__ = ["convert", "propagate_qconfig_", "quantize_dynamic", "swap_module"]
@@ -29,10 +31,14 @@ DEPRECATION_WARNING = (
     "3. pt2e quantization has been migrated to torchao "
     "(https://github.com/pytorch/ao/tree/main/torchao/quantization/pt2e) \n"
     "see https://github.com/pytorch/ao/issues/2259 for more details")
-#: What is quantized where no layers are named.
-_LAYERS = (linear.Linear, rnn.LSTM, rnn.GRU, rnn.LSTMCell, rnn.RNNCell, rnn.GRUCell)
-_QCONFIGS: dict[DType, Any] = {NAMED["qint8"]: default_dynamic_qconfig,
-                               float16: float16_dynamic_qconfig}
+_PRODUCTS = (linear.Linear, rnn.LSTM, rnn.GRU, rnn.LSTMCell, rnn.RNNCell, rnn.GRUCell)
+_TABLES = (sparse.EmbeddingBag, sparse.Embedding)
+#: Default settings, and what is quantized where no layers are named.
+_DEFAULTS: dict[DType, tuple[Any, tuple[type, ...]]] = {
+    NAMED["qint8"]: (default_dynamic_qconfig, _PRODUCTS),
+    float16: (float16_dynamic_qconfig, _PRODUCTS),
+    NAMED["quint8"]: (float_qparams_weight_only_qconfig, _TABLES),
+}
 
 
 def quantize_dynamic(model: Module, qconfig_spec: Any = None, dtype: DType = NAMED["qint8"],
@@ -45,14 +51,15 @@ def quantize_dynamic(model: Module, qconfig_spec: Any = None, dtype: DType = NAM
         qconfig_spec: a set of classes of layers, or of names of modules, which get the default
             settings of `dtype`; or a dictionary from such to a `QConfig` (None leaves what it is
             for as it is). A name counts for all layers inside. By default linear and recurrent
-            layers.
-        dtype: `qint8`, or `float16`, which rounds weights and quantises nothing.
+            layers, with `quint8` embeddings.
+        dtype: `qint8`, or `float16`, which rounds weights and quantises nothing; `quint8` for
+            embeddings. Of no effect where settings are given.
         mapping: class of a layer -> the class that takes its place, by its `from_float`.
         inplace: change the model itself. It is the only way to replace what was not copied; a
             model that is one layer itself is not replaced.
 
-    Raises NotImplementedError for recurrent layers, whose quantized forms are not there, ValueError
-    and RuntimeError for other dtypes. Warns of PyTorch's deprecation.
+    Raises ValueError and RuntimeError for other dtypes, AssertionError for a recurrent layer
+    without biases, NotImplementedError for `quint4x2`. Warns of PyTorch's deprecation.
 
     >>> import yesca as torch, warnings
     >>> warnings.simplefilter("ignore")
@@ -62,18 +69,8 @@ def quantize_dynamic(model: Module, qconfig_spec: Any = None, dtype: DType = NAM
     (torch.qint8, torch.Size([1, 10]))
     """
     warn(DEPRECATION_WARNING, DeprecationWarning)
-    if dtype is NAMED["quint8"] and not isinstance(qconfig_spec, dict):
-        raise NotImplementedError("PyTorch quantizes embeddings to torch.quint8, yesca does not "
-                                  "have that yet; torch.qint8 is for linear layers")
-    if qconfig_spec is None:
-        if dtype not in _QCONFIGS:
-            raise ValueError(f"Don't know how to quantize with default settings for {dtype}. "
-                             "Provide full qconfig please")
-        qconfig_spec = dict.fromkeys(_LAYERS, _QCONFIGS[dtype])
-    elif not isinstance(qconfig_spec, dict):
-        if dtype not in _QCONFIGS:
-            raise RuntimeError("Unknown dtype specified for quantize_dynamic: ", str(dtype))
-        qconfig_spec = dict.fromkeys(qconfig_spec, _QCONFIGS[dtype])
+    if not isinstance(qconfig_spec, dict):
+        qconfig_spec = _by_default(qconfig_spec, dtype)
     if mapping is None:
         mapping = get_default_dynamic_quant_module_mappings()
     if not inplace:
@@ -81,6 +78,20 @@ def quantize_dynamic(model: Module, qconfig_spec: Any = None, dtype: DType = NAM
     model.eval()
     propagate_qconfig_(model, qconfig_spec)
     return _convert(model, mapping)
+
+
+def _by_default(layers: Iterable[Any] | None, dtype: DType) -> dict[Any, Any]:
+    """The settings of a dtype for layers, by default for all that it is for."""
+    if dtype is NAMED["quint4x2"]:
+        raise NotImplementedError("PyTorch quantizes embeddings to torch.quint4x2, yesca does not "
+                                  "have that yet; torch.quint8 is there")
+    if dtype not in _DEFAULTS:
+        if layers is None:
+            raise ValueError(f"Don't know how to quantize with default settings for {dtype}. "
+                             "Provide full qconfig please")
+        raise RuntimeError("Unknown dtype specified for quantize_dynamic: ", str(dtype))
+    config, usual = _DEFAULTS[dtype]
+    return dict.fromkeys(usual if layers is None else layers, config)
 
 
 def propagate_qconfig_(module: Module, qconfig_dict: dict[Any, Any] | None = None,

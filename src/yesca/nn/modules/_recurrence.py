@@ -21,15 +21,21 @@ GATES = {name.upper(): cell.gates for name, cell in CELLS.items()}
 _TENSORS = Tensors(ops)
 
 
-def step(mode: str, from_input: Tensor, state: State, weights: tuple) -> State:
-    """One time of a cell, its gates in PyTorch's order; with an optional projection of h."""
+def settle(mode: str, from_input: Tensor, from_state: Tensor, state: State) -> State:
+    """One time of a cell, given what both sides give to its gates, in PyTorch's order."""
     cell = CELLS[mode.lower()]
-    from_state = ops.linear(state[0], weights[0], weights[1])
     if cell.apart:
         gates = (*from_input.chunk(cell.gates, -1), *from_state.chunk(cell.gates, -1))
     else:
         gates = (from_input + from_state).chunk(cell.gates, -1)
-    (hidden, *others), _ = cell.forward(_TENSORS, gates, state)
+    after, _ = cell.forward(_TENSORS, gates, state)
+    return after  # type: ignore[no-any-return]
+
+
+def step(mode: str, from_input: Tensor, state: State, weights: tuple) -> State:
+    """One time of a cell; with an optional projection of h."""
+    from_state = ops.linear(state[0], weights[0], weights[1])
+    hidden, *others = settle(mode, from_input, from_state, state)
     if len(weights) > 2 and weights[2] is not None:
         hidden = ops.linear(hidden, weights[2])
     return hidden, *others
@@ -62,24 +68,27 @@ def run_layers(
     mode: str,
     sequence: Tensor,
     states: State,
-    weights: list[list[dict]],
+    weights: list[list],
     sizes: list[int] | None = None,
     dropout: Callable[[Tensor], Tensor] | None = None,
+    walks: tuple[Callable, Callable] | None = None,
 ) -> tuple[Tensor, State]:
     """All layers and directions over (L, N, I), or over packed data where sizes are given.
 
     weights: for each layer, for each direction, the weights by kind.
     dropout: what each layer but the last does to its outputs.
+    walks: what stands for `walk` and `walk_packed`, for weights of another kind.
     """
+    over, over_packed = walks or (walk, walk_packed)
     finals: list[State] = []
     for layer, directions in enumerate(weights):
         outputs = []
         for direction, own in enumerate(directions):
             start = tuple(state[len(finals)] for state in states)
             if sizes is None:
-                output, final = walk(mode, sequence, start, own, direction == 1)
+                output, final = over(mode, sequence, start, own, direction == 1)
             else:
-                output, final = walk_packed(mode, sequence, sizes, start, own, direction == 1)
+                output, final = over_packed(mode, sequence, sizes, start, own, direction == 1)
             outputs.append(output)
             finals.append(final)
         sequence = outputs[0] if len(outputs) == 1 else ops.cat(outputs, -1)
@@ -100,20 +109,26 @@ def _walk(mode: str, sequence: Tensor, state: State, weights: dict, backward: bo
     # The part of the gates that does not depend on the state: one product for all times.
     from_input = ops.linear(sequence, weights["weight_ih"], weights["bias_ih"])
     if weights["weight_hr"] is None and from_input.dtype in (float32, float64):
-        return _walk_in_blocks(mode.lower(), from_input, state, weights, backward)
-    return _walk_by_steps(mode, from_input, state, weights, backward)
+        run = getattr(ops, f"{mode.lower()}_walk")
+        own = (weights["weight_hh"], weights["bias_hh"], backward)
+        return in_blocks(lambda *given: run(*given, *own)[:2], from_input, state, backward)
+    return by_steps(_steps(mode, weights), from_input, state, backward)
 
 
-def _walk_in_blocks(name: str, from_input: Tensor, state: State, weights: dict, backward: bool):
-    """One operator for BLOCK times: sequences of all lengths share the plans of their blocks."""
-    run = getattr(ops, f"{name}_walk")
+def _steps(mode: str, weights: dict) -> Callable[[Tensor, State], State]:
+    hidden = (weights["weight_hh"], weights["bias_hh"], weights["weight_hr"])
+    return lambda from_input, state: step(mode, from_input, state, hidden)
+
+
+def in_blocks(run: Callable, from_input: Tensor, state: State, backward: bool):
+    """One operator for BLOCK times: sequences of all lengths share the plans of their blocks.
+
+    run: (gates from the input, hidden, memory or None) -> (outputs, memories) of all times.
+    """
     blocks = from_input.split(BLOCK)
     outputs = []
     for block in reversed(blocks) if backward else blocks:
-        hidden, memory = state if len(state) > 1 else (*state, None)
-        output, cells, _ = run(
-            block, hidden, memory, weights["weight_hh"], weights["bias_hh"], backward
-        )
+        output, cells = run(block, *(state if len(state) > 1 else (*state, None)))
         last = 0 if backward else -1
         state = tuple(held[last] for held in (output, cells)[: len(state)])
         outputs.append(output)
@@ -124,13 +139,12 @@ def _walk_in_blocks(name: str, from_input: Tensor, state: State, weights: dict, 
     return outputs[0].clone() if len(outputs) == 1 else ops.cat(outputs), state
 
 
-def _walk_by_steps(mode: str, from_input: Tensor, state: State, weights: dict, backward: bool):
-    """The same by one operator after another: for projections and lower precisions."""
-    hidden = (weights["weight_hh"], weights["bias_hh"], weights["weight_hr"])
+def by_steps(advance: Callable, from_input: Tensor, state: State, backward: bool):
+    """The same by one step, (gates from the input, state) -> state, after another."""
     times = range(from_input.size(0))
     outputs = []
     for time in reversed(times) if backward else times:
-        state = step(mode, from_input[time], state, hidden)
+        state = advance(from_input[time], state)
         outputs.append(state[0])
     if backward:
         outputs.reverse()
@@ -140,18 +154,25 @@ def _walk_by_steps(mode: str, from_input: Tensor, state: State, weights: dict, b
 def walk_packed(
     mode: str, data: Tensor, sizes: list[int], state: State, weights: dict, backward: bool
 ):
-    """`walk` over packed sequences: `data` (sum of sizes, I), `sizes[t]` of them at time t.
+    """`walk` over packed sequences: `data` (sum of sizes, I), `sizes[t]` of them at time t."""
+    from_input = ops.linear(data, weights["weight_ih"], weights["bias_ih"])
+    return by_packed_steps(_steps(mode, weights), from_input, sizes, state, backward)
+
+
+def by_packed_steps(
+    advance: Callable, from_input: Tensor, sizes: list[int], state: State, backward: bool
+):
+    """`by_steps` over packed sequences.
 
     The sequences are sorted by length, so those that run at a time are the first rows of the
     state; the others keep theirs: already final, or (backwards) still the initial one.
     """
-    from_input = ops.linear(data, weights["weight_ih"], weights["bias_ih"]).split(sizes)
-    hidden = (weights["weight_hh"], weights["bias_hh"], weights["weight_hr"])
+    pieces = from_input.split(sizes)
     times = range(len(sizes))
     outputs = []
     for time in reversed(times) if backward else times:
         active = sizes[time]
-        advanced = step(mode, from_input[time], tuple(each[:active] for each in state), hidden)
+        advanced = advance(pieces[time], tuple(each[:active] for each in state))
         outputs.append(advanced[0])
         if active < state[0].size(0):
             pairs = zip(advanced, state, strict=True)

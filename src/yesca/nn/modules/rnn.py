@@ -79,19 +79,7 @@ class RNNBase(Inputs, Module):
         self.reset_parameters()
 
     def _check_arguments(self) -> None:
-        rate = self.dropout
-        number = isinstance(rate, numbers.Number) and not isinstance(rate, bool)
-        if not number or not 0 <= rate <= 1:
-            raise ValueError(
-                "dropout should be a number in range [0, 1] representing the probability of an "
-                "element being zeroed"
-            )
-        if rate > 0 and self.num_layers == 1:
-            warn(
-                "dropout option adds dropout after all but last recurrent layer, so non-zero "
-                f"dropout expects num_layers greater than 1, but got dropout={rate} and "
-                f"num_layers={self.num_layers}",
-            )
+        check_dropout(self.dropout, self.num_layers)
         kinds = (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int))
         for name, kind in kinds:
             value = getattr(self, name)
@@ -122,7 +110,7 @@ class RNNBase(Inputs, Module):
             if self.proj_size:
                 shapes["weight_hr"] = (self.proj_size, self.hidden_size)
             for direction in range(self._directions):
-                names = {kind: _weight_name(kind, layer, direction) for kind in shapes}
+                names = {kind: weight_name(kind, layer, direction) for kind in shapes}
                 for kind, name in names.items():
                     setattr(self, name, Parameter(ops.empty(shapes[kind], **options)))
                 self._all_weights.append(list(names.values()))
@@ -193,7 +181,7 @@ class RNNBase(Inputs, Module):
         held = self._weights() if weights is None else weights
         own = [
             [
-                {kind: held.get(_weight_name(kind, layer, direction)) for kind in _KINDS}
+                {kind: held.get(weight_name(kind, layer, direction)) for kind in _KINDS}
                 for direction in range(self._directions)
             ]
             for layer in range(self.num_layers)
@@ -217,8 +205,25 @@ class RNNBase(Inputs, Module):
         return text
 
 
-def _weight_name(kind: str, layer: int, direction: int) -> str:
+def weight_name(kind: str, layer: int, direction: int) -> str:
+    """What a layer calls a weight of one direction of one of its layers."""
     return f"{kind}_l{layer}" + ("_reverse" if direction else "")
+
+
+def check_dropout(rate: float, layers: int) -> None:
+    """Raises ValueError where `rate` is no chance, warns where it does nothing."""
+    number = isinstance(rate, numbers.Number) and not isinstance(rate, bool)
+    if not number or not 0 <= rate <= 1:
+        raise ValueError(
+            "dropout should be a number in range [0, 1] representing the probability of an "
+            "element being zeroed"
+        )
+    if rate > 0 and layers == 1:
+        warn(
+            "dropout option adds dropout after all but last recurrent layer, so non-zero "
+            f"dropout expects num_layers greater than 1, but got dropout={rate} and "
+            f"num_layers={layers}",
+        )
 
 
 class RNN(RNNBase):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ...ao.nn.quantized.dynamic import Linear
+from ...ao.nn.quantized.dynamic.modules.linear import Linear
+from ...ao.nn.quantized.dynamic.modules.rnn import GRU, LSTM, GRUCell, LSTMCell, RNNCell
 from ...base import absent
 
-__all__ = ["Linear"]
+__all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "Linear", "RNNCell"]
 
 __getattr__ = absent.names_of(__name__)

@@ -4,4 +4,5 @@ from __future__ import annotations
 
 from ....._lazy import lazily
 
-__getattr__, __dir__, __all__ = lazily(__name__, {"modules": "Linear"})
+__getattr__, __dir__, __all__ = lazily(
+    __name__, {"modules": "GRU GRUCell LSTM LSTMCell Linear RNNCell"})

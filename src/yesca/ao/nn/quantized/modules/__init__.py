@@ -5,4 +5,7 @@ from __future__ import annotations
 from ....._lazy import lazily
 
 __getattr__, __dir__, __all__ = lazily(
-    __name__, {"linear": "LinearPackedParams"}, ("linear", "packing"))
+    __name__, {"embedding_ops": "Embedding EmbeddingBag",
+               "linear": "LinearPackedParams"},
+    ("embedding_ops", "linear", "packed_cells", "packed_embeddings", "packing", "script_objects",
+     "utils"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copyreg
 from typing import Any
 
 from ..... import functional as ops
@@ -12,22 +11,21 @@ from .....autograd.modes import no_grad
 from .....core.dtypes import NAMED, SCALAR_NAMES, float16, float32, float64, int8, int32
 from .....dispatch.state import STATE, set_autocast
 from .....targets.products_int8 import DEPTH, LANES
+from .script_objects import ScriptObject
 
 HALF_MOST = 65504.0
 QINT8 = NAMED["qint8"]
-#: What PyTorch's files call the class.
-ON_DISK = "__torch__.torch.classes.quantized.LinearPackedParamsBase"
 FULL, REDUCED = 255, 127  # the largest integer of an activation
 
 
-class PackedLinear:
+class PackedLinear(ScriptObject):
     """Weight (out, in) and bias (out) or None of a linear layer, packed.
 
     The weight is a tensor of `qint8`, quantized by tensor or by row; or one of float32, which is
     rounded to float16.
     """
 
-    __slots__ = ("weight", "bias", "_operands")
+    on_disk = "__torch__.torch.classes.quantized.LinearPackedParamsBase"
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         if weight.dim() != 2:
@@ -108,16 +106,10 @@ class PackedLinear:
         """(weight, bias)."""
         return self.weight, self.bias
 
-    def __repr__(self) -> str:
-        return f"ScriptObject <{ON_DISK}>"
+    def parts(self) -> tuple[Any, ...]:
+        """What a file holds of it."""
+        return self.unpack()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return copyreg.__newobj__, (PackedLinear,), (  # type: ignore[attr-defined]
-            (self.weight, self.bias), ON_DISK)
-
-    def __setstate__(self, state: Any) -> None:
-        parts, name = state
-        if name != ON_DISK:
-            raise NotImplementedError(f"the file holds packed weights of {name}, a kind of layer "
-                                      "that there is not; those of linear layers are there")
+    def set_parts(self, parts: Any) -> None:
+        """Become what `parts` tells."""
         self.__init__(*parts)  # type: ignore[misc]

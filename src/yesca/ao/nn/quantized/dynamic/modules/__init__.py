@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from ......base import absent
-from .linear import Linear
+from ......_lazy import lazily
 
-__all__ = ["Linear"]
-
-__getattr__ = absent.names_of(__name__)
+__getattr__, __dir__, __all__ = lazily(
+    __name__, {"linear": "Linear", "rnn": "GRU GRUCell LSTM LSTMCell RNNCell"}, ("linear", "rnn"))

@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from ...... import functional as ops
-from ......_quantized import quantize_per_channel, quantize_per_tensor
 from ......_tensor import Tensor
 from ......base import absent
-from ......core import layouts
-from ......core.dtypes import NAMED, float16, float32, float64, int64
+from ......core.dtypes import float16, float32
 from ......nn.modules import linear as floats
 from ......nn.modules.module import Module
-from ...modules.linear import LinearPackedParams, empty_weight
+from ...modules.linear import QINT8, LinearPackedParams, empty_weight
+from ...modules.utils import settled_weight, weight_observer
 
 __all__ = ["Linear"]
 
-QINT8 = NAMED["qint8"]
 #: The version of the state from which activations use half of the integers that bytes have.
 SINCE_REDUCED = 4
 _product = ops._quantized_linear
@@ -107,19 +105,13 @@ class Linear(Module):
                                  f"{[one.__name__ for one in known]}, got {type(mod)}; where it "
                                  "is parametrized, nn.utils.parametrize.remove_parametrizations "
                                  "settles its weight")
-        if not hasattr(mod, "qconfig"):
-            raise AssertionError("Input float module must have qconfig defined")
-        given = None if mod.qconfig is None else mod.qconfig.weight
-        observer = (given or default_dynamic_qconfig.weight)()
-        if observer.dtype not in (QINT8, float16):
+        make_observer = weight_observer(mod, default_dynamic_qconfig)
+        dtype = make_observer().dtype
+        if dtype not in (QINT8, float16):
             raise RuntimeError("The only supported dtypes for dynamic quantized linear are qint8 "
-                               f"and float16 got: {observer.dtype}")
-        weight = mod.weight.float()
-        if observer.dtype is QINT8:
-            observer(weight)
-            weight = _quantized(weight, observer)
-        made = cls(mod.in_features, mod.out_features, dtype=observer.dtype)
-        made.set_weight_bias(weight, mod.bias)
+                               f"and float16 got: {dtype}")
+        made = cls(mod.in_features, mod.out_features, dtype=dtype)
+        made.set_weight_bias(settled_weight(mod.weight, make_observer), mod.bias)
         return made
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
@@ -134,18 +126,6 @@ class Linear(Module):
         whole = prefix + "_packed_params._packed_params" in state_dict
         self.version = local_metadata.get("version", self._version if whole else None)
         super()._load_from_state_dict(state_dict, prefix, local_metadata, False, *found)
-
-
-def _quantized(weight: Tensor, observer: Any) -> Tensor:
-    """The weight quantized as its observer says."""
-    scale, zero_point = observer.calculate_qparams()
-    if observer.qscheme in (layouts.per_tensor_symmetric, layouts.per_tensor_affine):
-        return quantize_per_tensor(  # type: ignore[no-any-return]
-            weight, float(scale), int(zero_point), QINT8)
-    if observer.qscheme in (layouts.per_channel_symmetric, layouts.per_channel_affine):
-        return quantize_per_channel(weight, scale.to(float64), zero_point.to(int64),
-                                    observer.ch_axis, QINT8)
-    raise ValueError(f"Unexpected qscheme {observer.qscheme}")
 
 
 __getattr__ = absent.names_of(__name__)
