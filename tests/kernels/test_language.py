@@ -399,3 +399,45 @@ def test_a_dear_value_that_a_scan_and_a_later_loop_need():
     *_, out = run(dear_scan, (1,), x, y, torch.zeros(15), 15, N=16)
     value = torch.where(x > y, x * y + 2, y - x) * (x + 3) + torch.maximum(x * x, y * y - x) * 0.5
     assert out.equal(value.cumsum(0) + value)
+
+
+@torch.kernel
+def sorts(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, DIM: tl.constexpr,
+          DOWN: tl.constexpr):
+    places = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(out_ptr + places, tl.sort(tl.load(x_ptr + places), DIM, descending=DOWN))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int8, torch.int64])
+def test_sort(dtype):
+    torch.manual_seed(0)
+    x = (torch.randn(4, 16) * 20).to(dtype)
+    for dim, down in ((None, False), (0, True), (1, True), (-2, False)):
+        _, out = run(sorts, (1,), x, torch.zeros_like(x), 4, 16, dim, down)
+        assert torch.equal(out, x.sort(-1 if dim is None else dim, descending=down).values)
+    x = x[:1, :1].clone()
+    assert torch.equal(run(sorts, (1,), x, torch.zeros_like(x), 1, 1, None, False)[1], x)
+
+
+def test_sort_keeps_all_elements():
+    x = torch.tensor([[2.0, float("nan"), -1.0, float("inf"), 0.0, float("nan"), 1.0, -3.0]])
+    _, out = run(sorts, (1,), x, torch.zeros_like(x), 1, 8, None, False)
+    assert sorted(map(str, out[0].tolist())) == sorted(map(str, x[0].tolist()))
+
+
+@pytest.mark.parametrize("name", ["sum", "max", "argmin", "softmax", "cumsum", "cumprod", "sort",
+                                  "xor_sum"])
+def test_numbers_have_no_axis(name):
+    function = getattr(tl, name)
+
+    @torch.kernel
+    def number(out_ptr):
+        tl.store(out_ptr, function(1.5, 0))
+
+    @torch.kernel
+    def loaded(out_ptr):
+        tl.store(out_ptr, function(tl.load(out_ptr), 0))
+
+    for kernel in (number, loaded):
+        with pytest.raises(kernels.CompilationError, match="a reduction wants a block, got"):
+            kernel[(1,)](torch.ones(1))

@@ -408,3 +408,41 @@ def test_source_in_the_log(run_python):
     paths = f"import sys; sys.path[:0] = [{str(here)!r}, {str(here.parent / 'support')!r}]; "
     done = run_python("-c", paths + code, TORCH_LOGS="output_code")
     assert "; fill\n" in done.stderr and "define void @kernel_" in done.stderr
+
+
+def doubled(x):
+    out = torch.empty_like(x)
+    add[(1,)](x, x, out, x.numel(), BLOCK=4)
+    return out
+
+
+def test_derivatives_of_func_are_not_lost():
+    """As PyTorch: under `torch.func` there is no address; ordinary autograd sees new values."""
+    x = torch.ones(4)
+    lost = pytest.raises(RuntimeError, match="Cannot access data pointer.*kernel add has none")
+    for take in (torch.func.grad(lambda x: doubled(x * 3).sum()),
+                 torch.func.jacrev(doubled), lambda x: torch.func.vjp(doubled, x),
+                 lambda x: torch.func.jvp(doubled, (x,), (x,)), torch.func.jacfwd(doubled),
+                 torch.func.grad(torch.func.grad(lambda x: doubled(x).sum()))):
+        with lost:
+            take(x)
+    assert not doubled(x.clone().requires_grad_()).requires_grad
+
+    other = torch.ones(4, requires_grad=True)
+    made = torch.func.grad(lambda y: (y * doubled(y.detach()) * doubled(other)).sum())(x)
+    assert made.tolist() == [4.0] * 4
+
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return doubled(x)
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    assert torch.func.grad(lambda x: Double.apply(x).sum())(x).tolist() == [2.0] * 4

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..core.devices import CPU
 from ..core.tensor_base import TensorBase
+from ..dispatch.state import STATE
 from . import types
 from .sources import constant_key
 
@@ -150,6 +151,30 @@ def argument_kind(name: str, value: Any) -> Any:
                 "the numbers with the other sign; pass resolve_neg() of it")
         return "pointer"
     return types.of_number(value) if isinstance(value, (bool, float)) else None
+
+
+def refuse_lost(name: str, given: tuple[Any, ...]) -> None:
+    """Raise RuntimeError where a launch would lose a derivative that `torch.func` takes.
+
+    As in PyTorch, whose tensors have no address there. Ordinary autograd takes what a kernel
+    writes for new values, and so does a function that runs off the tape, as an operator's does.
+    """
+    derivative = STATE.derivative
+    for tensor in given:
+        if STATE.tape and isinstance(tensor, TensorBase) and derivative.owns(tensor) and (
+                tensor._requires_grad or any(_tangent(level, tensor) is not None
+                                             for level in STATE.levels)):
+            raise RuntimeError(
+                "Cannot access data pointer of Tensor that doesn't have storage: a derivative of "
+                f"torch.func is being taken, and the kernel {name} has none. Give it one in an "
+                "operator (torch.library.triton_op, register_autograd) or a "
+                "torch.autograd.Function, or pass x.detach()")
+
+
+def _tangent(level: Any, tensor: Any) -> Any:
+    from ..autograd.duals import DualLevel
+
+    return level.tangent(tensor) if isinstance(level, DualLevel) else None
 
 
 def aliases(tensors: list[Any]) -> tuple[int, ...]:

@@ -159,6 +159,13 @@ class Interpreter:
         places = index.value.data.astype(np.int64) & (source.shape[axis] - 1)
         return Held(np.take_along_axis(source.value.data, places, axis), source.value.dtype)
 
+    def paired(self, block: Block, step: int, axis: int) -> tuple[Held, Held]:
+        import numpy as np
+
+        data, dtype = block.value
+        other = np.take(data, np.arange(block.shape[axis]) ^ step, axis)
+        return block.value, Held(other, dtype)
+
     def shown(self, block: Block) -> str:
         return str(block.value.data)
 

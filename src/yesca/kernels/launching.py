@@ -19,7 +19,7 @@ from ..dispatch import inplace
 from ..dispatch.state import STATE
 from ..runtime import threads
 from . import blocks, types
-from .arguments import Form, argument_kind, form_of, plain, sorted_out
+from .arguments import Form, argument_kind, form_of, plain, refuse_lost, sorted_out
 from .blocks import Block
 from .compiling import Compiled, compiled
 from .errors import NeedsInterpreter
@@ -127,6 +127,8 @@ class JITFunction:
                ) -> Any:
         """`run`, of arguments as they are given."""
         given = (*args, *kwargs.values(), *self.defaults.values())
+        if STATE.derivative is not None:
+            refuse_lost(self.__name__, given)
         extents = checked_grid(grid(dict(zip(self.arg_names, self.bound(given, args, kwargs),
                                              strict=True))) if callable(grid) else grid)
         if interpret or self.always_interpreted:

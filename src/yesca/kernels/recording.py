@@ -97,6 +97,13 @@ class Recorder:
         return kept.at(*(ir.cast(index.value, int32) if k == axis else coordinate(k, n)
                          for k, n in enumerate(source.shape)))
 
+    def paired(self, block: Block, step: int, axis: int) -> tuple[Expr, Expr]:
+        """A block's elements, and for each that whose index on the axis differs in one bit."""
+        kept = self.settled(block)
+        other = [coordinate(k, n) for k, n in enumerate(block.shape)]
+        other[axis] = self.operate("xor", other[axis], ir.const(step, int32))
+        return kept.whole(), kept.at(*other)
+
     def shown(self, block: Block) -> str:
         return f"{block.type}[{', '.join(map(str, block.shape))}]"
 

@@ -20,6 +20,7 @@ from .blocks import Block
 from .carries import Carry, kind_of
 from .errors import CompilationError, NeedsInterpreter
 from .expressions import OPERATORS, PYTHON_ONLY, Expressions, source_of, truth_of
+from .language.windows import BlockPointer
 from .recording import Counted, Recorder, dear
 from .sources import Function, function_of
 
@@ -213,6 +214,9 @@ class Walker(Expressions):
         if isinstance(x, tuple) and isinstance(y, tuple) and len(x) == len(y):
             return tuple(self._join(name, (p, first), (q, second))
                          for p, q in zip(x, y, strict=True))
+        if isinstance(x, BlockPointer) and x.follows(y):
+            return x.at([self._join(name, (p, first), (q, second))
+                         for p, q in zip(x.offsets, y.offsets, strict=True)])
         if not isinstance(x, Block) and not isinstance(y, Block) and x == y:
             return x
         kinds = [v.type for v in (x, y) if isinstance(v, Block)]
@@ -282,6 +286,9 @@ class Walker(Expressions):
         self._settle_read(read_names(parts))
         self._settle_loads(self.live())
         assigned = assigned_names(parts)
+        windows = {n: v for n, v in self.names.items()
+                   if n in assigned and isinstance(v, BlockPointer)}
+        assigned.update(self._spread(windows))
         carried = [n for n in self.names if n in assigned and
                    isinstance(self.names[n], (Block, bool, int, float))]
         straight = {n for n in carried if isinstance(self.names[n], Block) and self.names[n].shape
@@ -294,8 +301,10 @@ class Walker(Expressions):
             for name, carry in carries.items():
                 self.names[name] = carry.block
             self.ahead.append(read_names(parts) | set(carried))
+            self._gather(windows)
             begin()
             self._turn(body)
+            self._spread({n: self._moved(n, v) for n, v in windows.items()})
             self.ahead.pop()
             crooked = [n for n, c in carries.items() if not c.accepts(self.names[n])]
             if crooked:
@@ -311,6 +320,27 @@ class Walker(Expressions):
         known = set(saved[0])
         self.names = {n: carries[n].block if n in carries else v
                       for n, v in self.names.items() if n in known}
+        self._gather(windows)
+
+    def _spread(self, windows: dict[str, BlockPointer]) -> set[str]:
+        """Give the offsets of block pointers names of their own, by which loops carry them."""
+        made = {f"{n} {k}": v for n, window in windows.items()
+                for k, v in enumerate(window.offsets)}
+        self.names.update(made)
+        return set(made)
+
+    def _gather(self, windows: dict[str, BlockPointer]) -> None:
+        """Make block pointers of their offsets."""
+        for name, window in windows.items():
+            self.names[name] = window.at([self.names[f"{name} {k}"]
+                                          for k in range(len(window.offsets))])
+
+    def _moved(self, name: str, window: BlockPointer) -> BlockPointer:
+        value = self.names[name]
+        if not window.follows(value):
+            raise TypeError(f"Loop-carried variable {name} is a block pointer that is re-assigned "
+                            "to something else in loop! Only its offsets may change: tl.advance")
+        return value  # type: ignore[no-any-return]
 
     def _turn(self, body: list[ast.stmt]) -> None:
         try:

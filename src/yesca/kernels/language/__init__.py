@@ -13,7 +13,7 @@ from ..._lazy import lazily
 METHODS = frozenset(
     "to cast abs argmax argmin atomic_add broadcast_to cumprod cumsum exp exp2 expand_dims log "
     "log2 max min permute ravel reshape rsqrt sigmoid sin cos sqrt sum trans view xor_sum "
-    "floor ceil erf softmax flip logical_and logical_or store".split())
+    "floor ceil erf softmax sort flip logical_and logical_or store".split())
 _HOMES = {
     "core": (
         "constexpr program_id num_programs arange full zeros zeros_like where maximum minimum "
@@ -34,7 +34,12 @@ _HOMES = {
         "philox rand rand4x randint randint4x randn randn4x uint_to_uniform_float"
     ),
     "reductions": (
-        "argmax argmin associative_scan cumprod cumsum max min reduce softmax sum xor_sum"
+        "argmax argmin associative_scan cumprod cumsum max min reduce softmax sort sum "
+        "xor_sum"
+    ),
+    "windows": (
+        "advance load_tensor_descriptor make_block_ptr make_tensor_descriptor "
+        "store_tensor_descriptor"
     ),
     ".types": (
         "bfloat16 dtype float16 float32 float64 int1 int8 int16 int32 int64 pointer_type uint8 "

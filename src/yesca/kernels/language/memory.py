@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import blocks, types
 from ..blocks import Block, block, machine
+from .windows import BlockPointer, padded
 
 
 def _pointers(what: str, pointer: Any) -> Block:
@@ -37,10 +38,22 @@ def load(pointer: Any, mask: Any = None, other: Any = None, boundary_check: Any 
 
     Args:
         mask: where it is false nothing is read, and the element is `other` (0 by default).
+        boundary_check: of a block pointer, the dimensions along which to leave out what lies
+            outside; padding_option: "zero" or "nan", what stands for it.
 
     Raises ValueError for what is no pointer. Without a mask the pointers must all lie within
     their tensor; `kernel.interpret[grid](...)` checks it.
     """
+    if isinstance(pointer, BlockPointer):
+        if mask is not None or other is not None:
+            raise ValueError("`mask` and `other` arguments cannot be specified for loading block "
+                             "pointers; boundary_check=(0, 1) leaves out what lies outside")
+        padding = padded("load", padding_option, pointer.dtype)
+        pointer, mask = pointer.here(boundary_check)
+        other = None if mask is None else padding
+    elif boundary_check or padding_option:
+        raise ValueError("`padding_option` or `boundary_check` argument is not supported for "
+                         "loading a tensor of pointers or loading a scalar; give a mask")
     pointer = _pointers("load", pointer)
     kind = pointer.type.element_ty
     if mask is None and other is not None:
@@ -56,6 +69,15 @@ def store(pointer: Any, value: Any, mask: Any = None, boundary_check: Any = (),
 
     Raises ValueError for what is no pointer.
     """
+    if isinstance(pointer, BlockPointer):
+        if mask is not None:
+            raise ValueError("`mask` and `boundary_check` cannot both be specified for storing "
+                             "block pointers; boundary_check=(0, 1) leaves out what lies outside")
+        value = pointer.stored(value)
+        pointer, mask = pointer.here(boundary_check)
+    elif boundary_check:
+        raise ValueError("`boundary_check` argument is not supported for storing a tensor of "
+                         "pointers or storing a scalar; give a mask")
     pointer = _pointers("store", pointer)
     value = blocks.cast(block(value), pointer.type.element_ty)
     places, mask, value = _masked("store", pointer, mask, value)

@@ -9,10 +9,16 @@ from ..blocks import Block, machine
 from .math import exp
 
 
+def _block(x: Any) -> Block:
+    """What has an axis. Raises ValueError for a number."""
+    if not isinstance(x, Block) or not x.shape:
+        what = f"a number ({x.type})" if isinstance(x, Block) else f"{type(x).__name__} {x!r}"
+        raise ValueError(f"a reduction wants a block, got {what}; a number is its own sum")
+    return x
+
+
 def _along(x: Block, axis: Any) -> list[int]:
     """The axes to reduce, the last one first."""
-    if not x.shape:
-        raise ValueError("a reduction wants a block, got a number")
     if axis is None:
         return list(range(len(x.shape)))[::-1]
     return [blocks.axis_of(axis, len(x.shape))]
@@ -35,6 +41,7 @@ def _fold(kind: str, x: Block, axis: Any, keep_dims: bool) -> Block:
 
 def sum(input: Block, axis: int | None = None, keep_dims: bool = False, dtype: Any = None) -> Block:
     """The sum along an axis, of all elements by default; small integers sum in int32."""
+    input = _block(input)
     if dtype is not None:
         input = blocks.cast(input, dtype)
     elif input.type.is_int() and input.type.itemsize < 4:
@@ -44,6 +51,7 @@ def sum(input: Block, axis: int | None = None, keep_dims: bool = False, dtype: A
 
 
 def _extreme(kind: str, x: Block, axis: Any, indices: bool, keep_dims: bool) -> Any:
+    x = _block(x)
     if x.type.is_int() and x.type.itemsize < 4:
         made = _fold(kind, blocks.cast(x, types.int32), axis, keep_dims)
     else:
@@ -65,14 +73,13 @@ def min(input: Block, axis: int | None = None, return_indices: bool = False,
 
 def _place(kind: str, x: Block, axis: Any, keep_dims: bool) -> Block:
     """Where the extreme element is: the first of equal ones."""
+    x = _block(x)
     if axis is None:
         x, axis = blocks.reshape(x, (x.numel,)), 0
     axis = blocks.axis_of(axis, len(x.shape))
     count = x.shape[axis]
     best = _fold(kind, x, axis, keep_dims=True)
-    index = Block(machine().arange(count), types.int32, (count,))
-    for _ in range(len(x.shape) - 1 - axis):
-        index = blocks.expand_dims(index, len(index.shape))
+    index = _along_axis(x, axis)
     found = blocks.where(blocks.binary("eq", x, best), index, count)
     first = _fold("min", found, axis, keep_dims)
     return blocks.where(blocks.binary("lt", first, count), first, 0)  # nothing but NaNs
@@ -97,6 +104,7 @@ def xor_sum(input: Block, axis: int | None = None, keep_dims: bool = False) -> B
 def softmax(x: Block, dim: int | None = None, keep_dims: bool = False, ieee_rounding: bool = False
             ) -> Block:
     """exp(x - max) / sum along an axis (the last one)."""
+    x = _block(x)
     axis = len(x.shape) - 1 if dim is None else dim
     top = exp(x - max(x, axis, keep_dims=True))
     return top / sum(top, axis, keep_dims=True)
@@ -104,7 +112,7 @@ def softmax(x: Block, dim: int | None = None, keep_dims: bool = False, ieee_roun
 
 def reduce(input: Any, axis: int | None, combine_fn: Any, keep_dims: bool = False) -> Any:
     """All elements along an axis, combined in order by a function of two (of tuples: of 2 n)."""
-    values = input if isinstance(input, tuple) else (input,)
+    values = tuple(map(_block, input if isinstance(input, tuple) else (input,)))
     if axis is None:
         values, axis = tuple(blocks.reshape(v, (v.numel,)) for v in values), 0
     place = blocks.axis_of(axis, len(values[0].shape))
@@ -116,7 +124,7 @@ def reduce(input: Any, axis: int | None, combine_fn: Any, keep_dims: bool = Fals
 
 def associative_scan(input: Any, axis: int, combine_fn: Any, reverse: bool = False) -> Any:
     """Running values along an axis, combined by a function of two (of tuples: of 2 n)."""
-    values = input if isinstance(input, tuple) else (input,)
+    values = tuple(map(_block, input if isinstance(input, tuple) else (input,)))
     place = blocks.axis_of(axis, len(values[0].shape))
     made = machine().scan(values, place, combine_fn, reverse=reverse, last=False)
     return made if isinstance(input, tuple) else made[0]
@@ -124,6 +132,7 @@ def associative_scan(input: Any, axis: int, combine_fn: Any, reverse: bool = Fal
 
 def cumsum(input: Block, axis: int = 0, reverse: bool = False, dtype: Any = None) -> Block:
     """Running sums along an axis."""
+    input = _block(input)
     if input.type.is_int() and input.type.itemsize < 4:
         input = blocks.cast(input, types.int32)
     values = input if dtype is None else blocks.cast(input, dtype)
@@ -135,3 +144,40 @@ def cumprod(input: Block, axis: int = 0, reverse: bool = False) -> Block:
     """Running products along an axis."""
     made: Block = associative_scan(input, axis, lambda a, b: a * b, reverse)
     return made
+
+
+def sort(x: Block, dim: int | None = None, descending: bool = False) -> Block:
+    """The elements along a dimension (the last one) in order, by a bitonic network.
+
+    Where there are NaNs, all elements are still there, in some order.
+
+    Batcher, "Sorting networks and their applications" (1968).
+    """
+    x = _block(x)
+    axis = blocks.axis_of(len(x.shape) - 1 if dim is None else dim, len(x.shape))
+    index = _along_axis(x, axis)
+    width = 2
+    while width <= x.shape[axis]:
+        # Runs of `width` rise and fall in turns; the last one, of all elements, rises.
+        falls = blocks.binary("ne", index & width, 0) if width < x.shape[axis] else None
+        step = width // 2
+        while step:
+            own, other = (Block(v, x.type, x.shape) for v in machine().paired(x, step, axis))
+            first = blocks.binary("eq", index & step, 0)
+            low, high = blocks.where(first, own, other), blocks.where(first, other, own)
+            wrong = blocks.binary("lt" if descending else "gt", low, high)
+            if falls is not None:
+                wrong = blocks.where(falls, blocks.binary(
+                    "gt" if descending else "lt", low, high), wrong)
+            x = blocks.where(wrong, other, own)
+            step //= 2
+        width *= 2
+    return x
+
+
+def _along_axis(x: Block, axis: int) -> Block:
+    """The index on an axis, of dimensions that go with the block's."""
+    index = Block(machine().arange(x.shape[axis]), types.int32, (x.shape[axis],))
+    for _ in range(len(x.shape) - 1 - axis):
+        index = blocks.expand_dims(index, len(index.shape))
+    return index
