@@ -45,7 +45,7 @@ REFUSED = {
     "unique_consecutive": (_MISSING[0].format("unique_consecutive"), "vmap: "),
 }
 #: Smooth functions whose results PyTorch leaves off the tape.
-LEFT_OFF = ("_affine_range", *("special_" + name for name in """
+LEFT_OFF = ("_affine_range", "_fused_scale", *("special_" + name for name in """
     airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 modified_bessel_i0 modified_bessel_i1
     modified_bessel_k0 modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1
     spherical_bessel_j0 chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v
