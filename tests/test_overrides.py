@@ -1,10 +1,14 @@
 """`__torch_function__`: subclasses keep their class, classes and modes take functions over."""
 
 import inspect
+import subprocess
+import sys
 
 import pytest
 
 import yesca as torch
+from yesca.dispatch import protocol
+from yesca.nn import functional as F
 from yesca.overrides import (
     TorchFunctionMode, handle_torch_function, has_torch_function, is_tensor_like,
 )
@@ -218,6 +222,74 @@ def test_a_class_is_told_the_public_function(call):
 
     eval(f"torch.{call}", {"torch": torch, "thing": Told()})
     assert seen == [getattr(torch, call.partition("(")[0])]
+
+
+X = torch.rand(2, 4, 4)
+MSE = F.mse_loss  # as programs hold it before they make a class
+
+
+@pytest.mark.parametrize(("function", "arguments", "options"), [
+    (MSE, (X, X), {"reduction": "sum"}), (F.relu, (X,), {"inplace": False}),
+    (F.pad, (X, (1, 1)), {}), (F.interpolate, (X,), {"scale_factor": 2.0}),
+    (F.normalize, (X,), {"dim": 0}), (F.cross_entropy, (), {"input": X[0], "target": X[1]}),
+    (F.max_pool1d, (X, 2), {}), (F.adaptive_max_pool1d, (X, 2), {}),
+    (F.triplet_margin_loss, (X[0], X[0], X[1]), {"swap": True}), (F.dropout, (X, 0.0), {}),
+    (torch.nn.init.constant_, (torch.ones(2), 3.0), {}),
+    (F.cosine_similarity, (X, X), {}), (F.group_norm, (X, 2), {}), (F.softmax, (X,), {"dim": 0}),
+])
+def test_functions_of_networks_are_taken_over_whole(function, arguments, options):
+    plain = function(*arguments, **options)
+    as_logged = [[a.as_subclass(Logged) if isinstance(a, torch.Tensor) else a for a in arguments],
+                 {name: v.as_subclass(Logged) if isinstance(v, torch.Tensor) else v
+                  for name, v in options.items()}]
+    LOG.clear()
+    made = function(*as_logged[0], **as_logged[1])
+    assert LOG == [(function.__name__, ["Logged"], len(arguments), sorted(options))]
+    assert type(made) is Logged
+    torch.testing.assert_close(made.as_subclass(torch.Tensor), plain)
+    seen = []
+
+    class Seen(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return func(*args, **(kwargs or {}))
+
+    with Seen():
+        torch.testing.assert_close(function(*arguments, **options), plain)
+    assert seen[0] is function
+
+
+def test_what_is_no_tensor_takes_functions_of_networks_over(monkeypatch):
+    monkeypatch.setitem(HANDLED, F.mse_loss, lambda a, b, reduction: a.value - b + reduction)
+    assert F.mse_loss(Duck(5), 3, reduction=1) == 3
+    with pytest.raises(TypeError, match="no implementation found|Multiple dispatch failed"):
+        F.l1_loss(Duck(5), 3)
+
+
+def test_functions_have_their_doors_only_where_somebody_asks(monkeypatch):
+    def function(a, b=2, *, c=3):
+        """What it does."""
+        return a, b, c
+
+    def closed(a):
+        return function(a)
+
+    code = function.__code__
+    monkeypatch.setattr(protocol, "_closed", [])
+    assert protocol.overridable(function) is function and function.__code__ is code
+    protocol.overridable(closed)
+    protocol.open_doors()
+    assert str(inspect.signature(function)) == "(a, b=2, *, c=3)"
+    assert function(1) == (1, 2, 3) == closed(1) and function(1, c=0) == (1, 2, 0)
+    assert (function.__name__, function.__doc__) == ("function", "What it does.")
+    with pytest.raises(TypeError, match=r"function\(\) missing 1 required positional argument"):
+        function()
+    later = protocol.overridable(lambda a: a + 1)
+    assert later(1) == 2 and later.__code__.co_name == "<lambda>"
+    program = ("import yesca; from yesca import nn; from yesca.dispatch import protocol; "
+               "nn.functional.mse_loss, nn.Linear, nn.LazyLinear; print(len(protocol._closed))")
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert int(told.stdout) >= 1, told.stderr
 
 
 @pytest.mark.parametrize(("function", "name"), [

@@ -15,7 +15,7 @@ from .core.dtypes import DType
 from .core.tensor_base import TensorBase
 from .dispatch.call import OPERATORS
 from .dispatch.levels import Level
-from .dispatch.protocol import no_wrap, offer, participants
+from .dispatch.protocol import no_wrap, offer, open_doors, participants
 from .dispatch.state import STATE, pop_level, push_level, set_aside, set_below
 from .operators.record import Record
 
@@ -102,6 +102,7 @@ class TorchFunctionMode:
         raise NotImplementedError
 
     def __enter__(self) -> Any:
+        open_doors()
         push_level(_ModeLevel(self))
         return self
 

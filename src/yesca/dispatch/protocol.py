@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any
 
 from ..base.errors import argument_error
@@ -21,6 +22,7 @@ from ..core.tensor_base import TensorBase
 from . import handlers, observing
 from .state import STATE, push_level
 
+_PACKAGE = f"{__name__.partition('.')[0]}."
 NO, YES, LIST = 0, 1, 2
 _kinds: dict[type, int] = {tuple: LIST, list: LIST, int: NO, float: NO, bool: NO, str: NO,
                            type(None): NO}
@@ -43,6 +45,8 @@ def _kind(cls: type) -> int:
     elif issubclass(cls, (tuple, list)):
         made = LIST
     _kinds[cls] = made
+    if made == YES and not cls.__module__.startswith(_PACKAGE):
+        open_doors()
     return made
 
 
@@ -292,3 +296,53 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     public.unguarded = function  # type: ignore[attr-defined]
     public.outer = public  # type: ignore[attr-defined] # what users know: it may be wrapped again
     return public
+
+
+# ---- functions in Python: of networks, of several operators -----------------------------------
+
+#: Functions with closed doors; None once the doors are open.
+_closed: list[FunctionType] | None = []
+
+
+def overridable(function: Any) -> Any:
+    """The function, which classes and modes may take over as a whole.
+
+    Nobody pays for that before a program has such a class of its own, or a mode: only then the
+    function gets a door, by new code in the same object, so that every name of it has it.
+    """
+    if _closed is None:
+        _open(function)
+    else:
+        _closed.append(function)
+    return function
+
+
+def open_doors() -> None:
+    """From now on, overridable functions ask whether somebody takes them over."""
+    global _closed
+    waiting, _closed = _closed or [], None
+    for function in waiting:
+        _open(function)
+
+
+def _open(function: FunctionType) -> None:
+    code, name = function.__code__, function.__name__
+    inner = FunctionType(code, function.__globals__, name, function.__defaults__,
+                         function.__closure__)
+    inner.__kwdefaults__, inner.__annotations__ = function.__kwdefaults__, function.__annotations__
+
+    def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if STATE.levels and STATE.levels[-1].takes(name):
+            return through_mode(function, args, kwargs)
+        found = participants((*args, *kwargs.values()))
+        return offer(function, found, args, kwargs) if found else inner(*args, **kwargs)
+
+    function.__signature__ = inspect.signature(inner)  # type: ignore[attr-defined]
+    function.__kwdefaults__ = {"_enter": enter}
+    function.__code__ = _door.__code__.replace(
+        co_name=name, co_qualname=function.__qualname__, co_filename=code.co_filename,
+        co_firstlineno=code.co_firstlineno, co_freevars=code.co_freevars)
+
+
+def _door(*args: Any, _enter: Callable[..., Any], **kwargs: Any) -> Any:
+    return _enter(args, kwargs)

@@ -69,7 +69,10 @@ __all__ = sorted(name for name in (*_FAMILY_OF, *_OPERATORS) if not name.startsw
 def __getattr__(name: str):
     family = _FAMILY_OF.get(name)
     if family is not None:
+        from ..dispatch.protocol import overridable
+
         value = getattr(import_module(f"._functional.{family}", __package__), name)
+        value = value if name.startswith("_") else overridable(value)
     elif name in _OPERATORS:
         from .. import functional as ops
 

@@ -17,6 +17,7 @@ from ..base.frames import warn
 from .. import functional as ops
 from .._tensor import Tensor
 from ..autograd.modes import no_grad
+from ..dispatch.protocol import overridable
 
 __all__ = [
     "calculate_gain",
@@ -346,3 +347,7 @@ kaiming_uniform = _deprecated(kaiming_uniform_)
 kaiming_normal = _deprecated(kaiming_normal_)
 orthogonal = _deprecated(orthogonal_)
 sparse = _deprecated(sparse_)
+
+for _function in (uniform_, normal_, constant_, kaiming_uniform_):  # as in PyTorch, no others
+    overridable(_function)
+del _function
