@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .base.handles import register
-from .core import small_floats
+from .core import registry, small_floats
 from .core.devices import CPU
 from .core.dtypes import (
     ALIASES, BY_NAME, COMPLEX, SCALAR_NAMES, SMALL_FLOATS, DType, bfloat16, bool_, complex64,
@@ -19,7 +19,7 @@ from .core.layouts import strided
 from .core.memory_formats import is_in
 from .core.spec import Spec, spec
 from .core.storage import EXPORTED
-from .core.tensor_base import Moved, TensorBase, address_of, place_on_tape
+from .core.tensor_base import BIRTH, Moved, TensorBase, address_of, place_on_tape
 from .dispatch import bridges, creation, from_data, handlers
 from .dispatch.call import OPERATORS
 from .dispatch.shortcuts import note_read
@@ -225,6 +225,25 @@ def as_subclass(tensor: Any, cls: type) -> Any:
         viewed = OPERATORS.alias(tensor)
         made._node, made._output_nr = viewed._node, viewed._output_nr
         made._requires_grad, made._extra = True, viewed._extra
+    return made
+
+
+def detach(tensor: Any) -> Any:
+    """The same memory and version, off the tape: an operator, where there is a dispatch mode."""
+    if handlers.seen(()):
+        return handlers.named("detach", tensor)
+    made = registry.wrap(tensor._storage, tensor._spec, tensor._offset)
+    made._counter = tensor._counter
+    return made
+
+
+def data(tensor: Any) -> Any:
+    """The same memory off the tape, with a version of its own; an operator as `detach` is."""
+    if handlers.seen(()):
+        return handlers.named("detach", tensor)
+    made = registry.wrap(tensor._storage, tensor._spec, tensor._offset)
+    if made._counter is not None and tensor._counter is not None:
+        made._counter.value = tensor._counter.value // BIRTH * BIRTH
     return made
 
 

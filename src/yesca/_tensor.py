@@ -19,7 +19,7 @@ from .core.devices import CPU, Device
 from .core.dtypes import FLOATING, DType
 from .core.spec import Size, Spec
 from .core.storage import UntypedStorage
-from .core.tensor_base import BIRTH, MOVED, Extra, TensorBase, Version
+from .core.tensor_base import MOVED, Extra, TensorBase, Version
 from .core.views import wrap_dim
 from .dispatch import functions, protocol
 from .dispatch.call import OPERATORS
@@ -322,10 +322,7 @@ class Tensor(TensorBase, metaclass=TensorMeta):
 
     @property
     def data(self) -> Tensor:
-        made = wrap(self._storage, self._spec, self._offset)
-        if made._counter is not None and self._counter is not None:
-            made._counter.value = self._counter.value // BIRTH * BIRTH
-        return made
+        return _access.data(self)
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -333,9 +330,7 @@ class Tensor(TensorBase, metaclass=TensorMeta):
 
     def detach(self) -> Tensor:
         """The same memory, off the tape."""
-        made = wrap(self._storage, self._spec, self._offset)
-        made._counter = self._counter
-        return made
+        return _access.detach(self)
 
     def detach_(self) -> Tensor:
         check_captured(self, "detach_")

@@ -249,7 +249,7 @@ def _cumsum(grad: Any, dim: int) -> Any:
     return a.flip.default(a.cumsum.default(a.flip.default(grad, [dim]), dim), [dim])
 
 
-def _prod(grad: Any, self: Any) -> Any:
+def _prod(grad: Any, self: Any, result: Any) -> Any:  # kept, as in PyTorch
     """Products of all elements before and after each one: right also where some are zero."""
     flat = a.view.default(self, [-1])
     n = self.numel()

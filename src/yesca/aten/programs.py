@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._ops import ops
-from ..core.dtypes import bfloat16, bool_, float16, uint8
+from ..core.devices import CPU
+from ..core.dtypes import as_dtype, bfloat16, bool_, float16, uint8
 from ..core.layouts import contiguous_format, preserve_format, strided
 from ..core.numeric_limits import finfo
 from ..core.tensor_base import TensorBase
@@ -194,6 +195,14 @@ def _filled_like(self: Any, dtype: Any, value: Any) -> Any:
     op = a.ones_like.default if value else a.zeros_like.default
     named = {} if dtype is None else {"dtype": dtype}
     return op(self, **named, pin_memory=False, memory_format=preserve_format)
+
+
+@program("filled")
+def _filled(size: Any, dtype: Any, value: Any) -> Any:
+    named = {"dtype": dtype, "device": CPU, "pin_memory": False}
+    if type(value) in (int, float) and value in (0, 1):
+        return (a.ones if value else a.zeros).default(list(size), **named)
+    return a.full.default(list(size), value, **named)
 
 
 PROGRAMS["transpose"] = lambda self, dim0, dim1: a.transpose.int(self, dim0, dim1)
@@ -408,20 +417,20 @@ def _factory(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return NotImplemented
     wanted = kwargs.pop("requires_grad", False)
     name = func.__name__
+    like = int(name.endswith("_like"))
+    args = (*args[:like], *[v.item() if isinstance(v, TensorBase) else v for v in args[like:]])
+    kwargs = {k: v.item() if k != "input" and isinstance(v, TensorBase) else v
+              for k, v in kwargs.items()}
+    if "dtype" in kwargs:
+        kwargs["dtype"] = as_dtype(kwargs["dtype"])
     if name in _SIZED and args and isinstance(args[0], int):
         args = (list(args),)
     kwargs = {k: v for k, v in kwargs.items() if v is not None}
-    if not name.endswith("_like"):
-        kwargs.setdefault("device", _cpu())
+    if not like:
+        kwargs.setdefault("device", CPU)
     kwargs.setdefault("pin_memory", False)
     made = leaf(chosen(getattr(ops.aten, name), args, kwargs), args, kwargs)
     return made.requires_grad_(True) if wanted else made
-
-
-def _cpu() -> Any:
-    from ..core.devices import CPU
-
-    return CPU
 
 
 _SIZED = frozenset("zeros ones empty rand randn".split())
@@ -439,9 +448,20 @@ def _dropout(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return parts(*args, **kwargs)
 
 
+def _normal(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """One operator, also around tensors."""
+    if kwargs.get("out") is not None:
+        return NotImplemented
+    from .stations import named
+
+    wanted = kwargs.pop("requires_grad", False)
+    made = named("normal", args, {k: v for k, v in kwargs.items() if v is not None})
+    return made.requires_grad_(True) if wanted else made
+
+
 FACTORIES: dict[str, Callable[..., Any]] = {
     **dict.fromkeys("""zeros ones full empty arange rand randn randint randperm eye linspace
                     zeros_like ones_like full_like empty_like rand_like randn_like""".split(),
                     _factory),
-    "dropout": _dropout,
+    "dropout": _dropout, "normal": _normal,
 }

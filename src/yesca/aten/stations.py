@@ -73,7 +73,8 @@ def translated(record: Record, values: tuple[Any, ...], target: Any = None) -> A
     args, kwargs = _given(record, values)
     op = _operator(record.name if target is None else f"{record.name}_", args, kwargs, record)
     if op is not None:
-        return leaf(op, args, kwargs)
+        made = leaf(op, args, kwargs)
+        return tuple(made) if isinstance(made, list) else made
     if target is not None:  # it has no form in place there
         return stored(target, translated(record, values))
     if record.composite is not None:
@@ -214,10 +215,13 @@ def _offered(op: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[str,
 
 
 def _checked(op: Any, made: Any) -> Any:
-    """What a handler returned; RuntimeError or TypeError where tensors are wanted instead."""
+    """What a handler returned; RuntimeError where tensors are wanted instead."""
     returns = op._schema.returns
-    if returns and all(one.type == "Tensor" for one in returns):
-        op._schema.results(made)
+    if returns and all(one.type in ("Tensor", "Tensor[]") for one in returns):
+        try:
+            op._schema.results(made)
+        except TypeError as error:
+            raise RuntimeError(str(error)) from None
     return made
 
 

@@ -45,10 +45,12 @@ class AtenNode(OwnNode):
     _kept     (whether a result, position) -> what was kept of it
     _specs    per edge: the operand's spec
     _outputs  specs of the results
+    _carried  numbers of the results that carry gradients
     _read     during a pass: what was kept, each unpacked once
     """
 
-    __slots__ = ("_op", "_values", "_kept", "_specs", "_outputs", "_formulas", "_read")
+    __slots__ = ("_op", "_values", "_kept", "_specs", "_outputs", "_formulas", "_carried",
+                 "_read")
 
     def name(self) -> str:
         """As PyTorch names it: after the operator, overloads by number."""
@@ -103,18 +105,14 @@ class AtenNode(OwnNode):
         kept = self._kept.get((is_result, position))
         if kept is None:
             return None
-        if isinstance(kept, Kept):
-            return self._linked(kept.tensor, position) if is_result else kept.tensor
-        return restore(self, kept, is_result, position, STATE.tape)
-
-    def _linked(self, result: Any, position: int) -> Any:
-        """A result of a subclass, on the tape where a graph of the gradient is wanted."""
-        if not STATE.tape:
-            return result
-        from .._ops import ops
-
-        made = ops.aten.detach.default(result)
-        made._node, made._output_nr, made._requires_grad = self, position, True
+        whole = isinstance(kept, Kept)
+        made = kept.tensor if whole else restore(self, kept, is_result, position, STATE.tape)
+        if not is_result or position not in self._carried:
+            return made
+        place = (self, position) if whole else (made._node, made._output_nr)
+        made = _detached(made)  # as it was kept
+        if STATE.tape:
+            made._node, made._output_nr, made._requires_grad = *place, True
         return made
 
     def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -234,9 +232,11 @@ def taped(op: Any, values: tuple[Any, ...]) -> Any:
         rebase(target, node)
     else:
         made, results = _put(node, made, results, tensors, formulas)
+    node._carried = {k for k, one in enumerate(results)
+                     if isinstance(one, TensorBase) and one._requires_grad}
     for is_result, k in wanted:
         if is_result and isinstance(results[k], TensorBase):
-            node._kept[True, k] = _keep(results[k], True)
+            node._kept[True, k] = _keep(results[k], k in node._carried)
     return made
 
 
@@ -273,14 +273,19 @@ def _wanted(node: AtenNode, op: Any) -> list[tuple[bool, int]]:
     return found
 
 
-def _keep(tensor: Any, is_result: bool = False) -> Any:
-    if takes_over(type(tensor)) and not STATE.saving:
-        if is_result:
-            from .._ops import ops
+def _keep(tensor: Any, carried: bool = False) -> Any:
+    if STATE.saving:
+        return save(tensor)
+    if carried:
+        tensor = _detached(tensor)
+    return Kept(tensor) if takes_over(type(tensor)) else save(tensor)
 
-            tensor = below(ops.aten.detach.default, (tensor,), {})
-        return Kept(tensor)
-    return save(tensor)
+
+def _detached(tensor: Any) -> Any:
+    """A tensor off the tape, as handlers give it."""
+    from .._ops import ops
+
+    return below(ops.aten.detach.default, (tensor,), {})
 
 
 def _put(node: AtenNode, made: Any, results: list[Any], operands: Sequence[Any], formulas: Any

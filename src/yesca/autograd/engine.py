@@ -16,7 +16,7 @@ from ..core.memory_formats import lies_as
 from ..core.dtypes import SCALAR_NAMES
 from ..core.storage import UntypedStorage
 from ..core.tensor_base import TensorBase
-from ..dispatch import observing
+from ..dispatch import handlers, observing
 from ..dispatch.call import OPERATORS
 from ..dispatch.levels import off_tape
 from ..dispatch.state import HOOKED_LEAVES, STATE, set_grad, set_levels
@@ -296,6 +296,7 @@ class Run:
         slots = self.pending.setdefault(tensor, [None])
         if grad is not None:
             slots[0] = grad if slots[0] is None else OPERATORS.add(slots[0], grad)
+        del grad  # the leaf takes what nobody else has
         waiting[tensor] -= 1
         if not waiting[tensor]:
             self.leaf(tensor, self.pending.pop(tensor))
@@ -332,6 +333,12 @@ def _retyped(grad: Any, dtype: Any) -> Any:
     return grad if dtype in (None, grad._spec.dtype) else OPERATORS.to_dtype(grad, dtype)
 
 
+def _views_what_nobody_has(grad: Any) -> bool:
+    """Whether a gradient is a view of a tensor that is there for it alone."""
+    extra = grad._extra
+    return extra is not None and extra.base is not None and sys.getrefcount(extra.base) <= 2
+
+
 def accumulate(tensor: Any, box: list[Any], create: bool) -> None:
     """`tensor.grad += box.pop()`, in place unless a graph of the gradient is wanted."""
     grad = box.pop()
@@ -343,10 +350,13 @@ def accumulate(tensor: Any, box: list[Any], create: bool) -> None:
     old = tensor._grad
     if old is None:
         held = grad._storage.__class__ is not UntypedStorage  # by a recorder
-        alone = sys.getrefcount(grad) <= 2 and sys.getrefcount(grad._storage) <= 2 + held
+        seen = bool(STATE.levels) and handlers.seen(())
+        viewed = seen and _views_what_nobody_has(grad)
+        alone = sys.getrefcount(grad) <= 2 and sys.getrefcount(grad._storage) <= 2 + held + viewed
         if not lies_as(grad._spec, spec) or (not alone and not create):
             grad = OPERATORS.clone_like(grad, spec)
-        if not create and grad._requires_grad:
+            seen = False
+        if not create and (seen or grad._requires_grad):
             grad = off_tape(grad)
         tensor._grad = grad
     elif old.is_sparse and not grad.is_sparse:

@@ -29,7 +29,7 @@ from .call import OPERATORS
 from .creation import (
     check_out, empty, empty_like, finished, full_like, into, make, newborn, refuse_tape, sizes_of,
 )  # fmt: skip
-from .handlers import factory, takes_over
+from .handlers import factory, handled, owners
 from .levels import fresh, random_call
 from .parametric import on_tape
 from .state import STATE, set_grad
@@ -220,7 +220,7 @@ def _like(name: str, other: Any, options: dict[str, Any]) -> Any:
 def rand_like(input: Any, *, generator: Any = None, requires_grad: bool = False,
               **options: Any) -> Any:
     """Uniform numbers of [0, 1), with shape, dtype and strides of another tensor."""
-    if takes_over(type(input)):
+    if handled(input):
         return factory("rand_like", (input,), {
             **options, "generator": generator, "requires_grad": requires_grad})
     source = fills.generator_of("rand_like", generator)
@@ -234,7 +234,7 @@ def rand_like(input: Any, *, generator: Any = None, requires_grad: bool = False,
 def randn_like(input: Any, *, generator: Any = None, requires_grad: bool = False,
                **options: Any) -> Any:
     """Normal numbers, with shape, dtype and strides of another tensor."""
-    if takes_over(type(input)):
+    if handled(input):
         return factory("randn_like", (input,), {
             **options, "generator": generator, "requires_grad": requires_grad})
     source = fills.generator_of("randn_like", generator)
@@ -249,7 +249,7 @@ def randint_like(input: Any, *args: Any, low: Any = None, high: Any = None,
                  generator: Any = None, requires_grad: bool = False, **options: Any) -> Any:
     """randint_like(input, high) or (input, low, high), with the dtype of `input`."""
     low, high, _ = _range_and_sizes(args, low, high, ())
-    if takes_over(type(input)):
+    if handled(input):
         return factory("randint_like", (input, low, high), {
             **options, "generator": generator, "requires_grad": requires_grad})
     source = fills.generator_of("randint_like", generator)
@@ -269,6 +269,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
 
     With two numbers, `size` is the shape of the result.
     """
+    if owners((mean, std)):
+        return factory("normal", (mean, std), {"generator": generator, "out": out})
     if not isinstance(mean, TensorBase) and not isinstance(std, TensorBase):
         if not isinstance(size, (tuple, list)):
             raise TypeError("normal() received an invalid combination of arguments - got (float, "

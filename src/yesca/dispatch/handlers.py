@@ -27,8 +27,13 @@ _takes: dict[type, bool] = {TensorBase: False}
 
 
 def disabled(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """The `__torch_dispatch__` of classes that want none."""
-    return func(*args, **(kwargs or {}))
+    """The `__torch_dispatch__` of classes that want none, and what `super()` of others comes to:
+    the operator on what the tensors hold, no class asked."""
+    before, STATE.classes = STATE.classes, False
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        STATE.classes = before
 
 
 def takes_over(cls: type) -> bool:
@@ -41,11 +46,16 @@ def takes_over(cls: type) -> bool:
     return known
 
 
+def handled(value: Any) -> bool:
+    """Whether a value is a tensor whose class takes operators over, here and now."""
+    return STATE.classes and takes_over(type(value))
+
+
 def owners(values: Iterable[Any]) -> list[Any]:
     """The tensors that take operators over, one of each class, subclasses before their bases."""
     found: list[Any] = []
     for one in tensors_in(values):
-        if not takes_over(type(one)) or any(type(f) is type(one) for f in found):
+        if not handled(one) or any(type(f) is type(one) for f in found):
             continue
         place = next((k for k, f in enumerate(found) if issubclass(type(one), type(f))), None)
         found.insert(len(found) if place is None else place, one)
@@ -56,7 +66,7 @@ def seen(values: Iterable[Any]) -> bool:
     """Whether the innermost level, or the class of an operand, sees operators below the tape."""
     levels = STATE.levels
     return bool(levels and levels[-1].dispatches) \
-        or any(takes_over(type(one)) for one in tensors_in(values))
+        or any(handled(one) for one in tensors_in(values))
 
 
 def named(operator: str, tensor: Any) -> Any:
@@ -73,7 +83,7 @@ def intercepted(record: Record, values: tuple[Any, ...], target: Any = None, out
                 ) -> Any:
     """`call.unobserved`, once there is a class with a `__torch_dispatch__`."""
     for one in tensors_in(values):
-        if takes_over(type(one)):
+        if handled(one):
             return NotImplemented if out is not None else \
                 _stations().translated(record, values, target)
     return call.unobserved(record, values, target, out)
@@ -95,11 +105,18 @@ def adopt(cls: Any) -> None:
 
 
 def _detach(self: Any) -> Any:
-    return named("detach", self)
+    return named("detach", self) if STATE.classes else _plain(self).detach(self)
+
+
+def _plain(tensor: Any) -> Any:
+    """The first of a tensor's classes that takes nothing over."""
+    return next(cls for cls in type(tensor).__mro__ if not takes_over(cls))
 
 
 def _maker(name: str) -> Any:
     def method(self: Any, *size: Any, **kwargs: Any) -> Any:
+        if not STATE.classes:
+            return getattr(_plain(self), name)(self, *size, **kwargs)
         if size and isinstance(size[0], int):
             size = (list(size),)
         return factory(name, (self, *size), kwargs)
@@ -157,5 +174,5 @@ def rebuilt(cls: Any, dtype: Any, size: Any, stride: Any, storage_offset: Any, l
                    layout=layout, device=device, requires_grad=requires_grad)
 
 
-__all__ = ["adopt", "disabled", "factory", "intercepted", "named", "owners", "rebuilt", "seen",
-           "takes_over", "wrapper"]
+__all__ = ["adopt", "disabled", "factory", "handled", "intercepted", "named", "owners", "rebuilt",
+           "seen", "takes_over", "wrapper"]

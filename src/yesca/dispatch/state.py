@@ -33,6 +33,7 @@ class _State(threading.local):
         self.recorder: Any = None
         self.last_plan: Any = None  # of the call that ran last: what a profile reads
         self.seen: list[Any] | None = None  # the plans that run while a call is watched
+        self.classes = True  # whether classes with a `__torch_dispatch__` take operators over
         self.python = False  # every call takes the Python path
         self.autocast: Any = None  # the lower precision while the CPU's autocast is on
 
