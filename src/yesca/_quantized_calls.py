@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from ._quantized import STORED, QuantizedTensor, Quantizer, plain, wrap
@@ -15,7 +14,7 @@ from .core import layouts
 from .core.dtypes import SCALAR_NAMES, DType
 from .core.views import wrap_dim
 from .dispatch.call import OPERATORS as ops
-from .dispatch.protocol import DisableSubclasses
+from .dispatch.protocol import DisableSubclasses, name_of
 
 #: What asks for no values: the integers give the answer.
 _ABOUT = frozenset("""
@@ -41,7 +40,7 @@ Arguments = tuple[Any, ...]
 
 def handle(func: Callable[..., Any], args: Arguments, kwargs: dict[str, Any]) -> Any:
     """The `__torch_function__` of quantized tensors."""
-    name = _name(func)
+    name = name_of(func, Tensor)
     if name in QUANTIZED:
         return func(*args, **kwargs)
     special = _SPECIAL.get(name)
@@ -62,19 +61,6 @@ def handle(func: Callable[..., Any], args: Arguments, kwargs: dict[str, Any]) ->
                 return _channel(name, quantizer, *args, **kwargs)
             return _wrapped(func(*_plain(args), **kwargs), quantizer)
     raise refusal(name.strip("_") if name.startswith("__") else name, "QuantizedCPU", _REPAIR)
-
-
-@cache
-def _properties() -> dict[int, str]:
-    return {id(own): name for name, own in vars(Tensor).items() if type(own) is property}
-
-
-def _name(func: Callable[..., Any]) -> str:
-    """The name of a function, or of the property that it reads."""
-    name = str(getattr(func, "__name__", func))
-    if name in ("__get__", "__set__"):
-        return _properties().get(id(getattr(func, "__self__", None)), name)
-    return name
 
 
 def _plain(args: Arguments) -> Arguments:

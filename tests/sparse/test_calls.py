@@ -65,3 +65,32 @@ def test_modes_see_calls():
     with Mode():
         y = torch.mm(x, torch.ones(2, 1))
     assert "mm" in seen and y.tolist() == [[1.0], [1.0]]
+
+
+def test_arguments_by_name():
+    x, y = torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse(), torch.ones(2, 2)
+    assert torch.mul(input=x, other=2).to_dense().tolist() == [[0, 4], [6, 0]]
+    assert torch.add(input=y, other=x).tolist() == [[1, 3], [4, 1]]
+    assert torch.mm(input=x, mat2=y).tolist() == [[2, 2], [3, 3]]
+    assert x.sum(axis=0).to_dense().tolist() == [3, 2]
+    assert torch.zeros_like(input=x).is_sparse and torch.numel(input=x) == 4
+    assert torch.mm(x, y, out=torch.empty(2, 2)).tolist() == [[2, 2], [3, 3]]
+    with pytest.raises(TypeError, match="Cannot assign to a sparse tensor"):
+        x[0] = 1.0
+
+
+def test_autocast_lowers_products():
+    x = torch.eye(2).to_sparse()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.sparse.mm(x, torch.ones(2, 2)).dtype is torch.bfloat16
+        assert (torch.ones(2, 2) @ x).dtype is torch.bfloat16
+    assert (x @ torch.ones(2, 2)).dtype is torch.float32
+
+
+def test_anomalies_and_profiles():
+    weight = torch.ones(4, 2, requires_grad=True)
+    with torch.profiler.profile(), pytest.warns(UserWarning, match="Anomaly"), \
+            torch.autograd.detect_anomaly():
+        torch.nn.functional.embedding(torch.tensor([1]), weight, sparse=True).sum().backward()
+        torch.optim.SparseAdam([weight]).step()
+    assert weight.grad._nnz() == 1

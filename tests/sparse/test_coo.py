@@ -203,3 +203,17 @@ def test_large_sizes_cost_no_memory():
     y = (x + x * 2).coalesce()
     assert y.indices().tolist() == [[10**9 - 1], [3]] and y.values().tolist() == [6]
     assert x.numel() == 10**18 and x.t()._nnz() == 1 and x.sum().item() == 2
+
+
+def test_a_sparse_parameter_is_trained():
+    a = torch.nn.Parameter(leaf())
+    optimizer = torch.optim.SGD([a], 0.5)
+    for _ in range(2):
+        optimizer.zero_grad()
+        torch.sparse.mm(a, torch.ones(3, 1)).sum().backward()
+        optimizer.step()
+    assert a.is_leaf and a.requires_grad and a._values().tolist() == [2, 3, 4]
+    assert a.grad._values().tolist() == [1, 1, 1] and a._nnz() == 3
+    with torch.no_grad():
+        a.copy_(leaf() * 2)
+    assert a.is_leaf and a.requires_grad and a._values().tolist() == [6, 8, 10]

@@ -48,6 +48,8 @@ def _joined(a: SparseTensor, b: SparseTensor, alpha: Any) -> SparseTensor:
     """The places of both; sorted if both are."""
     _check_alike(a, b)
     dtype = questions.result_type(a._entries, b._entries)
+    if a._places is b._places:
+        return like(a, ops.add(a._entries, b._entries, alpha=alpha))
     parts = [coo.cast(e, dtype) for e in (a._entries, _scaled(b._entries, alpha))]
     made = make(ops.cat([a._places, b._places], 1), ops.cat(parts, 0), a._spec.shape, False)
     return coalesced(made) if a._unique and b._unique else made
@@ -98,6 +100,9 @@ def add_(a: Any, b: Any, *, alpha: Any = 1) -> Any:
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     if not _is_sparse(a):
         return _onto(a, b, alpha)
+    if a._places is b._places:
+        ops.add_(a._entries, b._entries, alpha=alpha)
+        return a
     made = _joined(a, b, alpha)
     _check_kept(made, a)
     return place(a, made._places, coo.cast(made._entries, a.dtype), a._spec.shape,

@@ -10,7 +10,7 @@ from .._rare_methods import SPARSE
 from .._tensor import Tensor
 from ..core.dtypes import BY_NAME, bool_
 from ..dispatch.call import OPERATORS as ops
-from ..dispatch.protocol import DisableSubclasses, through_mode
+from ..dispatch.protocol import DisableSubclasses, name_of, through_mode
 from ..dispatch.state import STATE
 from . import arithmetic, coo, moving, products, reductions
 from .coo import SparseTensor, like, refused
@@ -26,9 +26,13 @@ _ABOUT = frozenset("""
 
 def handle(func: Callable[..., Any], args: Arguments, kwargs: dict[str, Any]) -> Any:
     """The `__torch_function__` of sparse tensors."""
-    name = _name(func)
+    name = name_of(func, Tensor)
     if STATE.levels and STATE.levels[-1].takes(name):
         return through_mode(func, args, kwargs)
+    if "input" in kwargs:
+        args = (kwargs.pop("input"), *args)
+    if "axis" in kwargs:
+        kwargs["dim"] = kwargs.pop("axis")
     if name in SPARSE:
         return func(*args, **kwargs)
     special = _table().get(name)
@@ -45,19 +49,6 @@ def handle(func: Callable[..., Any], args: Arguments, kwargs: dict[str, Any]) ->
         raise RuntimeError(f"{name.strip('_').removesuffix('_step')}: sparse gradients are not "
                            "supported by this optimizer, or not with these options and states")
     raise refused(name.strip("_") if name.startswith("__") else name)
-
-
-@cache
-def _properties() -> dict[int, str]:
-    return {id(own): name for name, own in vars(Tensor).items() if type(own) is property}
-
-
-def _name(func: Callable[..., Any]) -> str:
-    """The name of a function, or of the property that it reads."""
-    name = str(getattr(func, "__name__", func))
-    if name in ("__get__", "__set__"):
-        return _properties().get(id(getattr(func, "__self__", None)), name)
-    return name
 
 
 #: `x.double()` and its like -> the dtype's name.
@@ -124,6 +115,7 @@ def _table() -> dict[str, Callable[..., Any]]:
                                      "storage")
     storage = _raising(NotImplementedError, "Cannot access storage of SparseTensorImpl")
     reshape = _raising(RuntimeError, "reshape is not implemented for sparse tensors")
+    written = _raising(TypeError, "Cannot assign to a sparse tensor")
     expand = _raising(RuntimeError, "expand is unsupported for Sparse tensors")
     named: dict[str, Callable[..., Any]] = {
         "multiply": arithmetic.mul, "divide": arithmetic.div, "true_divide": arithmetic.div,
@@ -152,7 +144,8 @@ def _table() -> dict[str, Callable[..., Any]]:
         "_amp_foreach_non_finite_check_and_unscale_": _unscaled,
         "reshape": reshape, "flatten": reshape, "ravel": reshape,
         "expand": expand, "expand_as": expand, "broadcast_to": expand, "repeat": expand,
-        "__repr__": SparseTensor.__repr__, "__format__": object.__format__,
+        "__setitem__": written, "setitem": written, "__repr__": SparseTensor.__repr__,
+        "__format__": object.__format__,
         "softmax": _softmax("softmax"), "log_softmax": _softmax("log_softmax"),
         "requires_grad_": SparseTensor.requires_grad_, "retain_grad": SparseTensor.retain_grad,
         "dsmm": products.mm, "spmm": products.mm,

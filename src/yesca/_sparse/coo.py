@@ -208,6 +208,8 @@ def like(x: SparseTensor, entries: Any) -> SparseTensor:
 def place(x: SparseTensor, places: Any, entries: Any, size: Iterable[int], unique: bool
           ) -> SparseTensor:
     """Let a sparse tensor have other parts, in place."""
+    if x.is_leaf and x.requires_grad and not entries.requires_grad:  # it stays one
+        entries = entries.detach().requires_grad_()
     x._spec = spec(entries._spec.dtype, tuple(size), None, META)
     x._places, x._entries = places, entries
     x._unique = unique or nnz(x) < 2

@@ -11,10 +11,11 @@ from typing import Any
 from ..core.dtypes import SCALAR_NAMES
 from ..core.tensor_base import TensorBase
 from ..dispatch.call import OPERATORS as ops
+from ..dispatch.state import STATE
 from . import coo
 from .arithmetic import mul
 from .coo import SparseTensor, coalesced, make, sibling
-from .moving import unsqueeze
+from .moving import to_dtype, unsqueeze
 
 
 def _check(a: Any, b: Any, name: str = "addmm") -> None:
@@ -43,16 +44,23 @@ def _check(a: Any, b: Any, name: str = "addmm") -> None:
 
 def mm(a: Any, b: Any, *, out: Any = None) -> Any:
     """The product of two matrices, sparse where both are."""
+    a, b = _lowered(a), _lowered(b)
+    _check(a, b)
     if not isinstance(a, SparseTensor):
-        _check(a, b)
         made = ops.t(_by_dense(transposed(b), ops.t(a)))
     elif isinstance(b, SparseTensor):
-        _check(a, b)
         made = _by_sparse(a, b)
     else:
-        _check(a, b)
         made = _by_dense(a, b)
     return made if out is None else ops.copy_(out, made)
+
+
+def _lowered(x: Any) -> Any:
+    """An operand as autocast has it."""
+    lower = STATE.autocast
+    if lower is None or not x.dtype.is_floating_point:
+        return x
+    return to_dtype(x, lower) if isinstance(x, SparseTensor) else coo.cast(x, lower)
 
 
 def transposed(a: SparseTensor) -> SparseTensor:

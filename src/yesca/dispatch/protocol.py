@@ -252,6 +252,19 @@ def _method(func: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> A
     return offer(func, found, (self, *args), kwargs)
 
 
+@functools.cache
+def _properties(tensor: Any) -> dict[int, str]:
+    return {id(own): name for name, own in vars(tensor).items() if type(own) is property}
+
+
+def name_of(func: Callable[..., Any], tensor: Any) -> str:
+    """The name of a function, or of the property of the tensor's class that it reads."""
+    name = str(getattr(func, "__name__", func))
+    if name in ("__get__", "__set__"):
+        return _properties(tensor).get(id(getattr(func, "__self__", None)), name)
+    return name
+
+
 # ---- free functions --------------------------------------------------------------------------
 
 def _no_tensor(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -279,7 +292,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     def public(*args: Any, **kwargs: Any) -> Any:
         if STATE.levels and STATE.levels[-1].takes(function.__name__):
             return through_mode(public.outer, args, kwargs)  # type: ignore[attr-defined]
-        found = participants(args)
+        found = participants(args) or kwargs and participants(kwargs.values())
         if found:
             return offer(public.outer, found, args, kwargs)  # type: ignore[attr-defined]
         observer = observing.current

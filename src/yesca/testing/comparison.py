@@ -6,7 +6,7 @@ First the containers are walked and the things in them paired up; then the pairs
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy
@@ -251,6 +251,27 @@ def _compare_tensors(actual: Any, expected: Any, options: Options, place: Place)
     _compare_attributes(actual, expected, options, place)
     if "meta" in (actual.device.type, expected.device.type):
         return  # there are no values
+    if actual.is_sparse and expected.is_sparse:
+        _compare_sparse(actual, expected, options, place)
+    else:
+        _compare_values(actual.to_dense(), expected.to_dense(), options, place)
+
+
+def _compare_sparse(actual: Any, expected: Any, options: Options, place: Place) -> None:
+    """Places and values, once those of one place are added up."""
+    a, e = actual.coalesce(), expected.coalesce()
+    for what, one, other in (("sparse dimensions", a.sparse_dim(), e.sparse_dim()),
+                             ("specified values", a._nnz(), e._nnz())):
+        if one != other:
+            raise Mismatch(AssertionError, f"The number of {what} in sparse COO tensors does not "
+                           f"match: {one} != {other}", place)
+    _compare_values(a._indices(), e._indices(), replace(options, rtol=0.0, atol=0.0), place,
+                    "Sparse COO indices")
+    _compare_values(a._values(), e._values(), options, place, "Sparse COO values")
+
+
+def _compare_values(actual: Any, expected: Any, options: Options, place: Place,
+                    what: str = "Tensor-likes") -> None:
     rtol, atol = options.tolerances(actual.dtype, expected.dtype)
     a, e = actual.detach(), expected.detach()
     if a.dtype is not e.dtype:
@@ -269,10 +290,10 @@ def _compare_tensors(actual: Any, expected: Any, options: Options, place: Place)
         text = _scalars(a.item(), e.item(), rtol, atol)
     elif small:
         index = tuple(int(k) for k in (~close).nonzero()[0])
-        text = "\n".join([*_counted(close, "'equal'"),
+        text = "\n".join([*_counted(what, close, "'equal'"),
                           f"The first mismatched element is at index {index}."])
     else:
-        text = _elements(a, e, close, rtol, atol)
+        text = _elements(what, a, e, close, rtol, atol)
     raise Mismatch(AssertionError, text, place)
 
 
@@ -288,20 +309,20 @@ def _compare_attributes(actual: Any, expected: Any, options: Options, place: Pla
                            f"{one} != {other}.", place)
 
 
-def _counted(close: Any, wanted: str) -> list[str]:
+def _counted(what: str, close: Any, wanted: str) -> list[str]:
     different, total = int((~close).sum()), close.numel()
-    return [f"Tensor-likes are not {wanted}!", "",
+    return [f"{what} are not {wanted}!", "",
             f"Mismatched elements: {different} / {total} ({different / total:.1%})"]
 
 
-def _elements(actual: Any, expected: Any, close: Any, rtol: float, atol: float) -> str:
+def _elements(what: str, actual: Any, expected: Any, close: Any, rtol: float, atol: float) -> str:
     """How many elements differ, and where and how much they do most."""
     if not actual.dtype.is_floating_point and not actual.dtype.is_complex:
         actual, expected = actual.to(int64), expected.to(int64)  # differences may be negative
     difference = (actual - expected).abs()
     relative = difference / expected.abs()
     exact = rtol == 0 == atol
-    lines = _counted(close, "equal" if exact else "close")
+    lines = _counted(what, close, "equal" if exact else "close")
     for name, amounts, allowed in (("absolute", difference, atol), ("relative", relative, rtol)):
         amounts = amounts.masked_fill(close, 0)
         greatest = int(amounts.argmax())
