@@ -6,9 +6,9 @@ from yesca.graph import layout
 from yesca.graph.layout import Edge
 
 
-def step(reads, writes, nest=True):
+def step(reads, writes, nest=True, parts=()):
     """As much of a step as matters here."""
-    return SimpleNamespace(reads=frozenset(reads), writes=frozenset(writes), nest=nest)
+    return SimpleNamespace(reads=frozenset(reads), writes=frozenset(writes), nest=nest, parts=parts)
 
 
 def test_edges_lead_from_the_last_writer():
@@ -49,3 +49,10 @@ def test_a_box_stands_just_above_the_one_that_it_is_made_for():
     assert made.places[0][1] == 3
     for edge in chain:
         assert made.places[edge.source][1] < made.places[edge.target][1]
+
+
+def test_what_a_nest_in_a_product_reads_of_before():
+    product, nest = step({0, 1}, {2}, None), step({2, 3}, {3})
+    joined = step({0, 1, 2, 3}, {2, 3}, None, (product, nest))
+    _, before, last = layout.edges([joined])
+    assert before == [{0, 1, 3}] and last == [{2, 3}]

@@ -8,7 +8,7 @@ import pytest
 
 import yesca as torch
 from yesca.base import settings
-from yesca.graph import again, groups, recorder, stored
+from yesca.graph import again, epilogues, groups, recorder, stored
 from yesca.runtime import cache, kernels, machine
 
 
@@ -77,6 +77,20 @@ def test_a_stored_program_is_read_and_does_the_same(made, empty_cache):
     assert equal(compiled(*inputs()), wanted)
 
 
+def test_products_that_nests_follow_are_found_again(made, empty_cache):
+    def products(x, y):
+        for k in range(8):
+            x = torch.softmax((x @ y.t()) @ y + float(k), 1)
+        return x
+
+    wanted = products(*inputs())
+    for _ in range(2):
+        assert equal([torch.compile(products)(*inputs())], [wanted])
+    assert len(made) == 1 and len(programs_on_disk(empty_cache)) == 1
+    read, = programs()
+    assert sum(bool(step.parts) for step in read.steps) == 8
+
+
 def test_other_numbers_and_values_use_it_too(made):
     torch.compile(long)(*inputs())
     x, y = inputs()
@@ -84,7 +98,7 @@ def test_other_numbers_and_values_use_it_too(made):
     assert len(made) == 1
 
 
-@pytest.mark.parametrize("change", ["shape", "held", "least", "bytes"])
+@pytest.mark.parametrize("change", ["shape", "held", "least", "bytes", "reach"])
 def test_what_makes_another_program_has_another_name(made, monkeypatch, change):
     torch.compile(long)(*inputs())
     x, y = inputs()
@@ -92,6 +106,8 @@ def test_what_makes_another_program_has_another_name(made, monkeypatch, change):
         monkeypatch.setattr(groups, "LEAST", 3)
     if change == "bytes":
         monkeypatch.setattr(again, "LEAST_BYTES", 1)
+    if change == "reach":
+        monkeypatch.setattr(epilogues, "REACH", 1)
     if change == "shape":
         x, y = x[:5], y[:5]
     function = (lambda x, y: long(x, y)[0]) if change == "held" else long

@@ -3,7 +3,7 @@
 from yesca.core.dtypes import float32
 from yesca.loops.ir import Buffer, Stage, Store, fold, load, operate
 from yesca.loops.nests import Nest, Operand, Place
-from yesca.passes.align import alignments
+from yesca.passes.align import alignments, in_order
 
 
 def nest(kind, sizes, inputs, output, value=None):
@@ -62,3 +62,21 @@ def test_nests_that_share_nothing_are_left_apart():
     b = nest("flat", (24,), [(2, (4,))], (3, (4,)))
     assert first(a, b) is None
     assert first(a, nest("flat", (12,), [(1, (4,))], (3, (4,)))) is None
+
+
+def test_the_order_of_a_walk():
+    whole = nest("flat", (24,), [(0, (4,))], (1, (4,)))
+    assert in_order(whole, 0, (6, 4), (4, 24))
+    assert in_order(whole, 0, (6, 1, 2, 2), (4, 24, 24, 48))
+    assert not in_order(whole, 0, (4, 6), (24, 4))  # the same points, columns first
+    assert not in_order(whole, 0, (6, 2), (4, 24))
+    turned = nest("flat", (4, 6), [(0, (24, 4))], (1, (4, 16)))
+    assert in_order(turned, 0, (4, 6), (24, 4)) and in_order(turned, 1, (6, 4), (16, 4)) is False
+    assert not in_order(turned, 0, (6, 4), (4, 24))
+
+
+def test_rows_in_the_order_of_a_walk():
+    rows = nest("rows", (6, 4), [(0, (4, 24))], (1, (0, 4)), "fold")
+    assert in_order(rows, 0, (6, 4), (4, 24)) and in_order(rows, 0, (24,), (4,))
+    across = nest("rows", (4, 6), [(0, (24, 4))], (1, (0, 4)), "fold")
+    assert not in_order(across, 0, (6, 4), (4, 24))

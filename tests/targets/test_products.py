@@ -323,3 +323,36 @@ def test_kernels_compile_for_aarch64(kind):
         assembly = setting.emit_assembly(module)
         assert "entry:" in assembly
         assert not any(call in assembly for call in ("bl\tfma", "bl\t__"))
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns"])
+@pytest.mark.parametrize("sizes", [(64, 784, 256), (50, 20, 36), (600, 256, 2030), (1, 300, 130),
+                                   (200, 40, 1), (500, 3, 2500)], ids=str)
+def test_units_write_the_blocks_that_a_stage_names(sizes, layout):
+    m, k, n = sizes
+    generator = np.random.default_rng(5)
+    a = array(generator, 2, m, k, "rows", "float32")
+    b = array(generator, 2, k, n, layout, "float32")
+    c = np.empty((2, m, n), np.float32)
+    written: list[np.ndarray] = []
+
+    def singly(function, words, units):
+        written.clear()
+        for unit in range(units):
+            c[:] = np.nan
+            function(words, unit, unit + 1)
+            written.append(~np.isnan(c))
+
+    plan = product(a, b, c, run=singly)
+    stage = plan.stages[-1]
+    blocks = stage.blocks
+    assert stage.pointers[0] == (0, "c") and blocks.strides in ((4 * m * n, 4 * n), (4 * m * n, 4))
+    assert all(one.blocks is None for one in plan.stages[:-1])
+    assert len(written) == 2 * blocks.row_blocks * blocks.column_blocks
+    for unit, found in enumerate(written):
+        block, column = divmod(unit, blocks.column_blocks)
+        matrix, row = divmod(block, blocks.row_blocks)
+        named = np.zeros((2, blocks.rows, blocks.columns), bool)
+        top, left = row * blocks.block_rows, column * blocks.block_columns
+        named[matrix, top:top + blocks.block_rows, left:left + blocks.block_columns] = True
+        assert named.any() and (found == named.reshape(found.shape)).all()

@@ -7,7 +7,7 @@ the same launch has stored besides (the mean and the deviation of a row, say) ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import accumulate
 
@@ -47,7 +47,7 @@ def _best(given: list[Step], sizes: dict[int, int], kept: frozenset[int]
     last = last_uses(given)
     first = {m: k for k in range(len(given) - 1, -1, -1) for m in given[k].touched}
     temporary = [m for m in first if m in sizes and m not in kept]
-    alive = _alive(temporary, first, last, sizes, len(given))
+    alive = bytes_alive(temporary, first, last, sizes, len(given))
     size = max(alive, default=0)
     peak = alive.index(size) if alive else 0
     for memory in sorted(temporary, key=lambda m: -sizes[m]):
@@ -66,8 +66,8 @@ def _best(given: list[Step], sizes: dict[int, int], kept: frozenset[int]
     return None
 
 
-def _alive(temporary: Iterable[int], first: dict[int, int], last: dict[int, int],
-           sizes: dict[int, int], count: int) -> list[int]:
+def bytes_alive(temporary: Iterable[int], first: Mapping[int, int], last: Mapping[int, int],
+                sizes: Mapping[int, int], count: int) -> list[int]:
     """How many bytes are alive at each step."""
     change = [0] * (count + 1)
     for m in temporary:

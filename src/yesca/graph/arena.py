@@ -96,12 +96,12 @@ def _operand_to_replace(step: Step, made: int, k: int, last: Mapping[int, int],
     if nest is None or made not in step.writes or made in step.reads:
         return None
     for m in sorted(step.reads - step.writes):
-        if m in placed and last[m] == k and sizes[m] == sizes[made] and _in_step(nest, m, made):
+        if m in placed and last[m] == k and sizes[m] == sizes[made] and in_step(nest, m, made):
             return m
     return None
 
 
-def _in_step(nest: Nest, read: int, written: int) -> bool:
+def in_step(nest: Nest, read: int, written: int) -> bool:
     """Whether each point reads just that element of one memory which it writes of the other."""
     far = nest.stage.elsewhere
     own = [b for b, o in enumerate(nest.operands) if o.place.memory in (read, written)]

@@ -54,17 +54,18 @@ class Figures:
 
     def loop(self) -> str:
         """The kernel, what it visits, and its loop as a person reads it."""
-        nest = self.step.nest
-        text = "machine code of the engine's own" if nest is None else describe(nest.stage)
-        return f"{self.kernel or 'a kernel without a name'}: {self.points}\n{text}"
+        texts = ["machine code of the engine's own" if one.nest is None else
+                 describe(one.nest.stage) for one in self.step.parts or (self.step,)]
+        kernel = self.kernel or "a kernel without a name"
+        return f"{kernel}: {self.points}\n" + "\n  -- for each row of blocks --\n".join(texts)
 
 
 def figures(program: Program, entries: Sequence[Entry]) -> list[Figures]:
     """The figures of each step, in order; entries: the calls that the program computes."""
     specs = memory_specs(entries)
     lost = _unstored(program.steps, entries)
-    return [Figures(step, tuple(step.name.split("+")), machine.symbol_at(step.address),
-                    _points(step, specs), cost(step, entries), tuple(lost.get(k, ())))
+    return [Figures(step, tuple(step.name.split("+")), _kernel(step), _points(step, specs),
+                    cost(step, entries), tuple(lost.get(k, ())))
             for k, step in enumerate(program.steps)]
 
 
@@ -94,6 +95,10 @@ def called(entries: Iterable[Entry]) -> Cost:
 
 def cost(step: Step, entries: Iterable[Entry]) -> Cost:
     """What a step reads and writes: each element of an operand once, broadcast ones not again."""
+    if step.parts:
+        product, after = step.parts
+        assert after.nest is not None
+        return cost(product, entries) + _nest_cost(after.nest, product.writes)
     if step.nest is not None:
         return _nest_cost(step.nest)
     for entry in entries:  # it is a launch of one of the calls, as it was
@@ -104,9 +109,10 @@ def cost(step: Step, entries: Iterable[Entry]) -> Cost:
     return Cost()
 
 
-def _nest_cost(nest: Nest) -> Cost:
+def _nest_cost(nest: Nest, near: frozenset[int] = frozenset()) -> Cost:
+    """near: memories that it finds in the cache"""
     elements = [math.prod(n for n, s in zip(nest.sizes, o.strides, strict=True) if s)
-                for o in nest.operands]
+                if o.place.memory not in near else 0 for o in nest.operands]
     if nest.rows:
         return stage_cost(nest.stage, math.prod(nest.sizes[1:]), nest.sizes[0], elements)
     return stage_cost(nest.stage, nest.total, elements=elements)
@@ -119,8 +125,15 @@ def shape_text(spec: Spec) -> str:
     return f"{tuple(spec.shape)} {spec.dtype.name}"
 
 
+def _kernel(step: Step) -> str:
+    names = [machine.symbol_at(one.address) for one in step.parts or (step,)]
+    return " + ".join(filter(None, names))
+
+
 def _points(step: Step, specs: dict[int, Spec]) -> str:
     """What the loops visit; of a launch that has no nest, the shape of what it writes."""
+    if step.parts:
+        return _points(step.parts[0], specs)
     nest = step.nest
     if nest is None:
         written = [specs[m] for m in sorted(step.writes) if m in specs]

@@ -76,7 +76,7 @@ def _joined_upward(made: list[Step], step: Step, uses: Counter[int]) -> bool:
         if joined is not None:
             made[k] = joined
             return True
-        if _conflict(made[k], step):
+        if clash(made[k], step):
             return False
     return False
 
@@ -85,7 +85,7 @@ def _joined_downward(made: list[Step], step: Step, uses: Counter[int]) -> bool:
     """Move an earlier step down into this one, if nothing between stands in its way."""
     for k in _back(made):
         between = made[k + 1:]
-        if made[k].writes & step.reads and not any(_conflict(made[k], b) for b in between):
+        if made[k].writes & step.reads and not any(clash(made[k], b) for b in between):
             joined = _join(made[k], step, uses)
             if joined is not None:
                 del made[k]
@@ -98,7 +98,7 @@ def _back(made: list[Step]) -> Iterator[int]:
     return iter(range(len(made) - 1, max(-1, len(made) - 1 - REACH), -1))
 
 
-def _conflict(a: Step, b: Step) -> bool:
+def clash(a: Step, b: Step) -> bool:
     """Whether the order of two steps matters."""
     if not (a.writes & b.touched or a.reads & b.writes):
         return False

@@ -38,7 +38,8 @@ def edges(steps: Sequence[Step]) -> tuple[list[Edge], list[set[int]], list[set[i
         reads = {m for m in step.reads if m >= 0 or m in writer}
         found += [Edge(writer[m], k, m) for m in sorted(reads) if m in writer]
         # launches of other machine code do not say which memory they only write
-        before.append({m for m in reads - writer.keys() if step.nest or m not in step.writes})
+        unsure = step.parts[0] if step.parts else step
+        before.append({m for m in reads - writer.keys() if step.nest or m not in unsure.writes})
         writer.update(dict.fromkeys(step.writes, k))
     last = [{m for m in step.writes if writer[m] == k} for k, step in enumerate(steps)]
     return found, before, last

@@ -21,6 +21,7 @@ from ..runtime.recording import EARLIER, RESULT, TABLE, TEMPORARY
 from .again import computed_again
 from .arena import ALIGNMENT, last_uses, placed
 from .common import without_repeats
+from .epilogues import followed
 from .groups import grouped
 from .steps import ARENA, CELLS, Step, of_launch, table_words
 
@@ -153,7 +154,7 @@ class _Builder:
         earlier = {m for step in made for m in step.touched if m >= 0 and m not in self.sizes}
         kept = self.live | earlier
         made = without_repeats(made, self.sizes, kept)
-        return computed_again(grouped(made, kept), self.sizes, kept)
+        return followed(computed_again(grouped(made, kept), self.sizes, kept), self.sizes, kept)
 
     def _moved(self, steps: list[Step]) -> int:
         """Bytes of the recording's own memories that launches read or write, and their starts."""

@@ -36,7 +36,8 @@ class Given:
 class Step:
     """One launch of a program.
 
-    pointers: (word, where it points); numbers: (word, what is written there)
+    pointers: (word, where it points); numbers: (word, what is written there); blocks: see
+    `Launch`; parts: the launches that it consists of, if it runs several on each piece
     """
 
     name: str
@@ -51,6 +52,8 @@ class Step:
     nest: Nest | None = None
     long: bool = False  # though it may be one piece of work
     own: bool = False  # its machine code is another than that of its nest
+    blocks: Any = None
+    parts: tuple[Step, ...] = ()
 
     @cached_property
     def touched(self) -> frozenset[int]:
@@ -75,11 +78,12 @@ def of_launch(launch: Launch, stage: Any, places: Sequence[Place], owned: Callab
               if (owned(slot) if known is None else word in known)}
     reads = every if known is None else {p.memory for word, p in pointers if word not in known}
     step = Step(launch.name, launch.address, launch.words, pointers, given, launch.total,
-                launch.grain, frozenset(reads), frozenset(writes), long=launch.long)
+                launch.grain, frozenset(reads), frozenset(writes), long=launch.long,
+                blocks=launch.blocks)
     if isinstance(stage, Flat):
         nest = _said(step, stage, places, numbers)
     elif isinstance(stage, Stage) and stage.kind != "table":
-        nest = _decoded(step, stage)
+        nest = decoded(step, stage)
     else:
         return step
     reads, writes = nest.memories
@@ -99,7 +103,8 @@ def _settled(stage: Stage) -> Stage:
     return widths(simplify(stage))
 
 
-def _decoded(step: Step, stage: Stage) -> Nest:
+def decoded(step: Step, stage: Stage) -> Nest:
+    """The nest of a launch, its dimensions in the order in which the machine code walks them."""
     count, given = len(stage.buffers), len(stage.arguments)
     words = step.words[count + given:]
     sizes, strides = [words[0]], [[words[1 + b]] for b in range(count)]

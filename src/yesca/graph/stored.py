@@ -11,18 +11,21 @@ from __future__ import annotations
 import ctypes
 import hashlib
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ..base import settings
 from ..loops.printer import describe
-from ..runtime import kernels, machine
+from ..runtime import kernels, machine, units
 from ..runtime.cache import Entry as Stored
+from ..runtime.native import epilogue
+from ..runtime.native.epilogue import WORD
+from ..runtime.native.replay import LAUNCH_WORDS
 from ..runtime.plan import Flat, Plan
 from ..runtime.recording import TABLE
-from . import again, groups
+from . import again, epilogues, groups
 from .program import Entry, Program, build, checked, needed
 from .steps import launches_in
 
@@ -58,7 +61,7 @@ def _key(entries: Sequence[Entry], live: tuple[int, ...], sizes: Mapping[int, in
     if settings.DEBUG.get() >= 3:
         return ""  # who looks at kernels wants to see them made
     state = hashlib.blake2b(digest_size=16)
-    words = array("q", (count, groups.LEAST, again.LEAST_BYTES, *live, -1, *sizes,
+    words = array("q", (count, groups.LEAST, again.LEAST_BYTES, epilogues.REACH, *live, -1, *sizes,
                         *sizes.values()))
     for entry in entries:
         digest = _digest(entry.plan)
@@ -103,7 +106,7 @@ def _version() -> str:
 def _written(made: Program) -> Stored:
     names: dict[str, int] = {}
     words, frame = array("q", made.words), array("q", made.frame)
-    for at, _ in launches_in(made.words):
+    for at in _functions(words, machine.symbol_at):
         words[at] = names.setdefault(machine.symbol_at(words[at]), len(names))
     frame[TABLE] = 0
     meta = {"symbols": list(names), "bases": made.bases, "outputs": made.outputs,
@@ -112,18 +115,31 @@ def _written(made: Program) -> Stored:
     return Stored({"program": meta}, (words + frame).tobytes())
 
 
+def _functions(words: Sequence[int], symbol: Callable[[int], str]) -> list[int]:
+    """Where in a table of launches machine functions are named; symbol: of what stands there."""
+    places = []
+    for at, _ in launches_in(words):
+        places.append(at)
+        if symbol(words[at]) == epilogue.run.symbol:
+            places += [at + LAUNCH_WORDS + word for word in (WORD.KERNEL, WORD.SECOND)]
+    return places
+
+
 def _restored(found: Stored, entries: Sequence[Entry], live: tuple[int, ...],
               sizes: Mapping[int, int], count: int) -> Program | None:
     known = {machine.symbol_at(one.address): one.address
              for entry in entries for one in entry.plan.launches}
     meta = found.meta["program"]
-    addresses = [known.get(symbol) or kernels.stored(symbol) for symbol in meta["symbols"]]
+    symbols = meta["symbols"]
+    if epilogue.run.symbol in symbols:
+        known[epilogue.run.symbol] = units.address(epilogue.run)
+    addresses = [known.get(symbol) or kernels.stored(symbol) for symbol in symbols]
     if not all(addresses):
         return None
     data = array("q", found.code)
     words = (ctypes.c_int64 * meta["words"])(*data[:meta["words"]])
     frame = (ctypes.c_int64 * (len(data) - len(words)))(*data[len(words):])
-    for at, _ in launches_in(words):
+    for at in _functions(words, symbols.__getitem__):
         words[at] = addresses[words[at]]
 
     def inside() -> Any:

@@ -7,7 +7,7 @@ at the same place as a buffer of the other: where the strides of the two agree, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..loops.ir import walk
@@ -40,6 +40,23 @@ def alignments(a: Nest, b: Nest) -> Iterator[tuple[Nest, Nest]]:
             second = [(frame.sizes[0], (0,) * (len(other.operands) + 2)), *second]
         made = _over(frame, first), _over(other, second)
         yield made if frame is a else (made[1], made[0])
+
+
+def in_order(nest: Nest, buffer: int, sizes: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether a nest visits a buffer of its as this walk does, from its first point on to its last.
+
+    sizes, strides: of the walk, innermost first; rows of a rows nest are pieces of it
+    """
+    walk_dims = [(n, (s,)) for n, s in zip(sizes, strides, strict=True)]
+    found = _aligned(walk_dims, 0, _dims(nest), buffer)
+    if found is None:
+        return False
+    dims, point = found[1], 1
+    for size, steps in dims:
+        if steps[POINT] != point:
+            return False
+        point *= size
+    return not nest.rows or bool(dims) and dims[0][0] == nest.sizes[0]
 
 
 def _once_a_row(frame: Nest, other: Nest) -> bool:

@@ -35,6 +35,7 @@ class Launch:
     written:  words of pointers through which it writes, and reads nothing of before; None for a
               stage, which says it itself, and where it is not known
     long:     whether it may take its time though it is one piece of work
+    blocks:   of a product, which part of its result each unit of [0, total) writes
     """
 
     address: int
@@ -46,6 +47,7 @@ class Launch:
     name: str
     written: tuple[int, ...] | None = None
     long: bool = False
+    blocks: Any = None
 
 
 @dataclass(frozen=True)

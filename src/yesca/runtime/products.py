@@ -256,4 +256,5 @@ def _append(p: Any, plan: ProductPlan, roles: dict[str, Any], factors: dict[str,
             for place, name in stage.scalars if factors[name].position is not None)
         p.raw(kernel_address(stage.kernel, stage.dtype), words, pointers, stage.units,
               stage.grain, f"product_{stage.kernel}", numbers, None if index else total,
-              tuple(place for place, role in stage.pointers if role == stage.goal))
+              tuple(place for place, role in stage.pointers if role == stage.goal),
+              stage.blocks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -392,14 +393,14 @@ class Program:
     def raw(self, address: int, words: Sequence[int], pointers: Sequence[tuple[int, Ref]],
             total: int, grain: int, name: str,
             numbers: tuple[tuple[int, int, str], ...] = (), cost: Any = None,
-            written: tuple[int, ...] | None = None) -> None:
+            written: tuple[int, ...] | None = None, blocks: Any = None) -> None:
         """A launch of a machine function that is not a stage (products), and what it costs.
 
-        written: see `Launch`.
+        written, blocks: see `Launch`.
         """
         places = tuple((word, r.slot, r.beyond * r.spec.dtype.itemsize) for word, r in pointers)
         self._pending.append((Launch(address, array("q", words), places, numbers, total, grain,
-                                     name, written), cost))
+                                     name, written, blocks=blocks), cost))
 
     def native(self, name: str, refs: Sequence[Ref], numbers: Sequence[int], total: int,
                grain: int, arguments: Sequence[tuple[int, str]] = ()) -> None:
@@ -440,10 +441,9 @@ class Program:
             return errors if s >= ERROR else base[s // RESULT] + s % RESULT
 
         launches = tuple(
-            Launch(one.address, one.words, tuple(
+            replace(one, pointers=tuple(
                 (w, slot(s), b + (8 * (s - ERROR) if s >= ERROR else 0))
-                for w, s, b in one.pointers),
-                one.numbers, one.total, one.grain, one.name, one.written)
+                for w, s, b in one.pointers))
             for one, _ in self._pending)
         plan = Plan(self.record, self.values, self.operands, tuple(self.results),
                     tuple(self.temporaries), launches, self.views[0] if self.views else None,

@@ -19,13 +19,30 @@ PACK_ROWS = 32  # ... where rows are copied: all panels take their part of these
 
 
 @dataclass(frozen=True)
+class Blocks:
+    """What a stage's units write: blocks of C, those of a row of blocks one after the other.
+
+    rows, columns: of each of C's matrices; strides: from matrix to matrix, from row to row
+    """
+
+    rows: int
+    columns: int
+    strides: tuple[int, int]
+    block_rows: int
+    block_columns: int
+    row_blocks: int
+    column_blocks: int
+
+
+@dataclass(frozen=True)
 class Stage:
     """One launch: `kernel` of `dtype` over `units`, `grain` at a time, behind a barrier.
 
     `words` are the parameter words; for each (place, role) of `pointers` the address of that role
     ("a", "b", "c", "initial" or "scratch") is added to the word, which holds a byte offset. The
     words of `scalars` ("alpha", "beta") may be set anew for a run: the float of the compute dtype
-    in the low bytes. `goal` is the role that the launch writes.
+    in the low bytes. `goal` is the role that the launch writes, its first pointer; `blocks` says
+    which part of C each unit writes, all steps of K at once.
     """
 
     kernel: str
@@ -36,6 +53,7 @@ class Stage:
     pointers: tuple[tuple[int, str], ...]
     scalars: tuple[tuple[int, str], ...] = ()
     goal: str = "c"
+    blocks: Blocks | None = None
 
 
 def element_cost(p: Product, once: bool) -> int:
@@ -99,7 +117,8 @@ def compute_stage(
         words += p.a_pieces + p.b_pieces
     dtype = compute_dtype(p.dtype) if kernel in ("tile", "row") else p.dtype
     scalars = tuple((names.index(name), name) for name in ("alpha", "beta"))
-    return Stage(kernel, dtype, units, grain, words, tuple(pointers), scalars)
+    return Stage(kernel, dtype, units, grain, words, tuple(pointers), scalars,
+                 blocks=Blocks(p.m, p.n, p.c, **blocks))
 
 
 @dataclass(frozen=True)
