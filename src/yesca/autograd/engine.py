@@ -342,18 +342,18 @@ def _views_what_nobody_has(grad: Any) -> bool:
 def accumulate(tensor: Any, box: list[Any], create: bool) -> None:
     """`tensor.grad += box.pop()`, in place unless a graph of the gradient is wanted."""
     grad = box.pop()
-    spec = tensor._spec
-    if grad._spec.shape != spec.shape:
+    spec, own = tensor._spec, grad._spec
+    if own is not spec and own.shape != spec.shape:
         raise RuntimeError(
             f"Function AccumulateGrad returned an invalid gradient at index 0 - got "
-            f"{list(grad._spec.shape)} but expected shape compatible with {list(spec.shape)}")
+            f"{list(own.shape)} but expected shape compatible with {list(spec.shape)}")
     old = tensor._grad
     if old is None:
         held = grad._storage.__class__ is not UntypedStorage  # by a recorder
         seen = bool(STATE.levels) and handlers.seen(())
         viewed = seen and _views_what_nobody_has(grad)
         alone = sys.getrefcount(grad) <= 2 and sys.getrefcount(grad._storage) <= 2 + held + viewed
-        if not lies_as(grad._spec, spec) or (not alone and not create):
+        if not alone and not create or not lies_as(own, spec):
             grad = OPERATORS.clone_like(grad, spec)
             seen = False
         if not create and (seen or grad._requires_grad):
