@@ -32,6 +32,7 @@ __all__ = ["ProductPlan", "Stage", "pairs_pay", "plan_product", "product_kernel"
            "product_target"]
 
 NEAR_BYTES = 1 << 19  # a B that stays in L2 while other things pass by
+FAR_B_BYTES = 1 << 20  # a B that does not stay in L2 from its packing to its use
 UPRIGHT_BYTES = 7 << 16  # an A that stays in L2 while a panel of B after the other is packed in L1
 FEW_UNITS = 8  # so few that not all threads have something to do
 PACK_A_FROM = 512  # columns of C beyond which a packed A is read often enough,
@@ -330,6 +331,12 @@ def _gathered_block(p: Product, full: Blocking, rows: int) -> tuple[int, int]:
     return min(steps, block_inner(p.k)), high
 
 
+def _low(p: Product, full: Blocking, rows: int) -> bool:
+    """Whether units may pack B: the rows are so few that each unit has all or half of them."""
+    large = p.k * p.n * p.size > FAR_B_BYTES
+    return 0 < p.m <= rows * (full.upright_panels if large else full.spared_panels)
+
+
 def _units_pack(p: Product, target: ProductTarget, tile: tuple[int, int]) -> bool:
     """Whether units may pack A for themselves: it must not cost much to do it for each.
 
@@ -374,7 +381,7 @@ def _tiled(p: Product, target: ProductTarget) -> tuple[tuple[Stage, ...], int]:
     beyond = _pack_from(p, b[1], b[2], PACK_B_FROM, PACK_B_FROM)
     b_often = half or b[2] != p.size or not even or p.m > beyond or p.gathers
     by_units = ""
-    if p.gathers or b_often and not half and 0 < p.m <= rows * target.blocking.upright_panels:
+    if p.gathers or b_often and not half and _low(p, target.blocking, rows):
         by_units = "b"
     elif often and not half and _units_pack(p, target, tile):
         by_units = "a"

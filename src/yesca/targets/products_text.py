@@ -28,7 +28,8 @@ class Blocking:
     packed_panels: int  # of A, in a full unit: L2 holds them while all of the unit's B passes by
     packing_panels: int  # of B, in a full unit that packs A: so often is its packing used
     room_bytes: int  # for A's panels that a unit packs, on the stack of whatever thread runs it
-    upright_panels: int  # of A, in a unit that packs B, each panel when its turn comes
+    upright_panels: int  # of A, in a unit that packs B, each panel when its turn comes,
+    spared_panels: int  # ... if B is too large to be packed and read again in L2; else of A
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,8 @@ class ProductTarget:
     def blocking(self) -> Blocking:
         """How products are cut: low micro-tiles need more panels for as high a unit."""
         if self.vector_registers >= 32:
-            return Blocking(8, 32, 1 << 17, 0)
-        return Blocking(22, 64, 3 << 16, 44)
+            return Blocking(8, 32, 1 << 17, *((10, 2) if self.mask_registers else (0, 0)))
+        return Blocking(22, 64, 3 << 16, 44, 44)
 
     def dot_tile(self, dtype: str) -> tuple[int, int]:
         """Rows and columns of the tile of dot products whose sums the registers hold."""
