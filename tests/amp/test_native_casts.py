@@ -3,6 +3,7 @@
 import gc
 import sys
 import threading
+from contextlib import nullcontext
 
 import pytest
 
@@ -184,6 +185,27 @@ def test_what_makes_a_kept_cast_void():
             w.requires_grad_()
             torch.clear_autocast_cache()
             assert leaves(F.linear(x, w))[1] is not leaves(changed)[1]
+
+
+@pytest.mark.parametrize("path", ["builtin", "twin"])
+def test_a_swapped_weight_is_cast_anew(path, in_python):
+    with nullcontext() if path == "builtin" else in_python:
+        for _ in range(3):
+            weight, x = nn.Parameter(torch.ones(3, 3)), torch.ones(2, 3)
+            with torch.autocast("cpu"):
+                assert F.linear(x, weight).equal(torch.full((2, 3), 3.0, dtype=half))
+                torch.utils.swap_tensors(weight, nn.Parameter(torch.zeros(3, 3)))
+                assert F.linear(x, weight).equal(torch.zeros(2, 3, dtype=half))
+
+
+def test_weights_made_for_inference_are_cast_each_time():
+    with torch.inference_mode():
+        weight, x = torch.ones(3, 3, requires_grad=True), torch.ones(2, 3)
+        for _ in range(4):
+            with torch.autocast("cpu"):
+                made = F.linear(x, weight)
+                assert made.equal(torch.full((2, 3), 3.0, dtype=half)) and made.is_inference()
+                assert not any(CACHE.casts)
 
 
 @needs_builtins

@@ -30,8 +30,9 @@ class _Cache(threading.local):
     def __init__(self) -> None:
         self.enabled = True
         self.nesting = 0
-        #: Off the tape, and on it: by a weight's address it, the version that was cast, the cast.
-        self.casts: tuple[dict[int, tuple[Any, int, Any]], ...] = ({}, {})
+        #: Off the tape, and on it: by a weight's address it, the version that was cast, the cast,
+        #: the counter of the versions (`swap_tensors` gives a weight another one).
+        self.casts: tuple[dict[int, tuple[Any, int, Any, Any]], ...] = ({}, {})
 
     def keep(self, enabled: bool) -> None:
         """Keep casts from now on, or make each anew."""
@@ -49,7 +50,7 @@ class _Cache(threading.local):
 CACHE = _Cache()
 
 
-def kept() -> tuple[dict[int, tuple[Any, int, Any]], ...] | None:
+def kept() -> tuple[dict[int, tuple[Any, int, Any, Any]], ...] | None:
     """This thread's casts of weights, off the tape and on it; None where none are kept."""
     return CACHE.casts if CACHE.enabled else None
 
@@ -143,9 +144,10 @@ def _cast(value: Any, wanted: DType, lower: DType) -> Any:
         keeps = dtype is float32 and wanted is lower
         casts = CACHE.casts[STATE.tape] if keeps and CACHE.enabled and _is_weight(value) else None
         found = None if casts is None else casts.get(id(value))
-        if found is None or found[1] != value._counter.value or found[2]._spec.dtype is not wanted:
+        if found is None or found[3] is not value._counter or \
+                found[1] != value._counter.value or found[2]._spec.dtype is not wanted:
             found = (value, 0 if casts is None else value._counter.value,
-                     OPERATORS.to_dtype(value, wanted))
+                     OPERATORS.to_dtype(value, wanted), value._counter)
             if casts is not None:
                 casts[id(value)] = found
     finally:

@@ -4,7 +4,7 @@ A block of the kind CASTS: kind, the plan of the call itself, the number of oper
 of them the plan of its cast (NULL: it stays as it is), whether the cast of a weight is kept until
 the region ends, and the spec that the cast has. The casts that are kept lie in dictionaries of the
 running thread, one off the tape and one on it, from the weight's address to (weight, its version,
-cast); `dispatch.autocast` is the twin.
+cast, the version's counter); `dispatch.autocast` is the twin.
 """
 
 from ...targets.native import (
@@ -53,8 +53,10 @@ def look_up(thing: obj, spec: obj, kept: obj) -> obj:
     decref(number)
     if entry is None:
         return None
-    cast, then = tuple_item(entry, 2), tuple_item(entry, 1)
-    now = load_obj(load_obj(thing, k.T_VERSION), k.V_VALUE)
+    cast, then, counter = tuple_item(entry, 2), tuple_item(entry, 1), load_obj(thing, k.T_VERSION)
+    if counter != tuple_item(entry, 3):
+        return None
+    now = load_obj(counter, k.V_VALUE)
     if load_obj(cast, k.T_SPEC) != spec or (now != then and long_as(now) != long_as(then)):
         return None
     return cast
@@ -63,16 +65,19 @@ def look_up(thing: obj, spec: obj, kept: obj) -> obj:
 @unit.function
 def store(thing: obj, cast: obj, kept: obj) -> bool_:
     """Keep the cast of a weight; False with an error set where memory ran out."""
-    number, entry = long_from(i64(thing)), tuple_new(3)
+    number, entry = long_from(i64(thing)), tuple_new(4)
     if number is None or entry is None:
         return False
-    then = load_obj(load_obj(thing, k.T_VERSION), k.V_VALUE)
+    counter = load_obj(thing, k.T_VERSION)
+    then = load_obj(counter, k.V_VALUE)
     incref(thing)
     incref(then)
     incref(cast)
+    incref(counter)
     tuple_set(entry, 0, thing)
     tuple_set(entry, 1, then)
     tuple_set(entry, 2, cast)
+    tuple_set(entry, 3, counter)
     done = dict_set(kept, number, entry) == 0
     decref(number)
     decref(entry)
