@@ -391,6 +391,15 @@ def test_a_write_waits_for_recorded_reads():
         assert before.tolist() == [2.0] * 10 and after.tolist() == [0.0] * 10
 
 
+def test_a_profile_shows_launches():
+    x, out = torch.randn(100), torch.empty(100)
+    with torch.profiler.profile() as profile:
+        for _ in range(3):
+            add[(2,)](x, x, out, 100, BLOCK=64)
+    assert [event.count for event in profile.key_averages() if event.key == "add"] == [3]
+    assert out.equal(x + x)
+
+
 def test_source_on_request(capfd):
     text = fill.source(torch.ones(4), 1.0, 4, BLOCK=64)
     assert "define void @kernel_" in text and "store" in text

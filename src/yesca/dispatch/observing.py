@@ -51,14 +51,15 @@ def observe(observer: Observer | None) -> None:
         listener()
 
 
-def observed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def observed(name: str, function: Callable[..., Any], annotation: bool = True
+             ) -> Callable[..., Any]:
     """The function in a range of this name while somebody watches."""
     observer = current
     if observer is None:
         return function
 
     def ranged(*args: Any, **kwargs: Any) -> Any:
-        with observer.range(name):
+        with observer.range(name, annotation):
             return function(*args, **kwargs)
 
     return ranged

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..base import settings
 from ..core.tensor_base import address_of
-from ..dispatch import inplace
+from ..dispatch import inplace, observing
 from ..dispatch.state import STATE
 from ..runtime import threads
 from . import blocks, types
@@ -257,7 +257,9 @@ def _launch(made: Compiled, words: list[Any], tensors: list[Any], grid: tuple[in
         packed = array("q", made.pack(*grid, *[
             address_of(word) if pointer else word
             for word, pointer in zip(words, made.pointers, strict=True)]))
-        threads.launch(made.address, packed.buffer_info()[0], total, *made.pieces(total))
+        run = threads.launch if observing.current is None else observing.observed(
+            made.name, threads.launch, annotation=False)
+        run(made.address, packed.buffer_info()[0], total, *made.pieces(total))
     for k in made.written:
         inplace.bump(tensors[k])
 
