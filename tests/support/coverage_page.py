@@ -40,8 +40,6 @@ OUTSIDE = {
     "`masked.MaskedTensor`": ("masked", "MaskedTensor"),
     "devices other than the CPU and `meta`": ("mps", "Event"),
     "`distributed` on more than one process": ("distributed", "DeviceMesh"),
-    "dispatch modes, selective checkpoints": (
-        "utils.checkpoint", "create_selective_checkpoint_contexts"),
     "`fx`, `export`, `onnx`, `hub`, `library`, `ops`": ("", "fx"),
     "TorchScript": ("", "ScriptModule"),
 }

@@ -1,7 +1,7 @@
 """Operators of yesca's own that PyTorch has none alike of: `torch.ops.yesca.name`.
 
 Modes see them where yesca does in one step what PyTorch does in several, and no program says in
-which: the rules of optimizers, for example.
+which: recurrent layers, for example.
 """
 
 from __future__ import annotations

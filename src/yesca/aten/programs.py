@@ -18,9 +18,10 @@ from ..core.layouts import contiguous_format, preserve_format, strided
 from ..core.numeric_limits import finfo
 from ..core.tensor_base import TensorBase
 from .formulas_of_shapes import reshaped
+from .programs_of_updates import UPDATES
 
 a = ops.aten
-PROGRAMS: dict[str, Callable[..., Any]] = {}
+PROGRAMS: dict[str, Callable[..., Any]] = {**UPDATES}
 _FLASH = "_scaled_dot_product_flash_attention_for_cpu"
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 

@@ -257,10 +257,7 @@ NAMES: dict[str, str] = {
         "CallgrindStats CopyIfCallgrind FunctionCount FunctionCounts FuzzedParameter "
         "FuzzedSparseTensor FuzzedTensor Fuzzer Language ParameterAlias examples op_fuzzers utils"
     ),
-    "utils.checkpoint": (
-        "CheckpointPolicy GraphExecGroup SAC_IGNORED_OPS SelectiveCheckpointContext "
-        "create_selective_checkpoint_contexts"
-    ),
+    "utils.checkpoint": "GraphExecGroup",
     "utils.data": (
         "DFIterDataPipe DataChunk IterDataPipe MapDataPipe argument_validation "
         "backward_compatibility datapipes functional_datapipe graph graph_settings "

@@ -25,12 +25,17 @@ from ..autograd.graph import saved_tensors_hooks
 from ..autograd.modes import enable_grad, is_grad_enabled, no_grad
 from ..dispatch.call import OPERATORS
 from ..runtime.generator import default_generator
+from ._selective import (
+    SAC_IGNORED_OPS, CheckpointPolicy, SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
 __all__ = [
     "checkpoint", "checkpoint_sequential", "CheckpointError", "CheckpointFunction",
     "check_backward_validity", "detach_variable", "get_device_states", "set_device_states",
     "noop_context_fn", "set_checkpoint_early_stop", "set_checkpoint_debug_enabled",
-    "DefaultDeviceType",
+    "DefaultDeviceType", "CheckpointPolicy", "SelectiveCheckpointContext", "SAC_IGNORED_OPS",
+    "create_selective_checkpoint_contexts",
 ]
 
 
