@@ -1,5 +1,7 @@
 """Launches inside of compiled functions: recorded, kept in order, the same bits as at once."""
 
+import threading
+
 import pytest
 
 import yesca as torch
@@ -231,6 +233,47 @@ def test_empty_tensors_and_wide_numbers():
         for truth in (True, False):
             out, nothing = compiled(number, truth)
             assert out.tolist() == [number, truth] and nothing.shape == (0,)
+
+
+def test_odd_numbers():
+    compiled = torch.compile(mixed, fullgraph=True)
+    x, y = torch.randn(5000), torch.randn(5000)
+    for factor in (0.5, float("nan"), float("inf"), -0.0, 3, True, 1, 1e300, 1 << 40):
+        torch.testing.assert_close(compiled(x, y, factor), mixed(x, y, factor), rtol=0, atol=0,
+                                   equal_nan=True)
+
+
+def test_memory_that_is_gone_is_refused_at_the_launch():
+    def step(x):
+        gone = x + 0
+        gone.untyped_storage().resize_(0)
+        with pytest.raises(RuntimeError, match="not allocated yet"):
+            mixed(gone, x)
+        return x * 2
+
+    x = torch.randn(5000)
+    assert torch.equal(torch.compile(step)(x), step(x))
+
+
+def test_threads_and_subclasses():
+    class Own(torch.Tensor):
+        pass
+
+    compiled = torch.compile(mixed)
+    found = []
+
+    def work():
+        for _ in range(5):
+            x = torch.randn(5000)
+            found.append(torch.equal(compiled(x, x), mixed(x, x)))
+
+    workers = [threading.Thread(target=work) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    x = torch.randn(5000).as_subclass(Own)
+    assert found == [True] * 15 and torch.equal(compiled(x, x), mixed(x, x))
 
 
 def test_programs_on_disk(tmp_path, monkeypatch):
