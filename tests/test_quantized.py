@@ -179,3 +179,14 @@ def test_what_shares_memory_stays_quantized():
     assert q.share_memory_() is q and q.is_shared()
     with pytest.raises(NotImplementedError, match="int_repr"):
         q.view(torch.int8)
+
+
+def test_where_the_integers_lie():
+    x = torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last)
+    made = [torch.quantize_per_tensor(one, 0.1, 0, torch.quint8)
+            for one in (x, x[:, :, ::2], x.permute(1, 0, 2, 3), x[0, 0].t())]
+    assert [one.stride() for one in made] == [
+        (60, 1, 15, 3), (30, 1, 15, 3), (40, 20, 5, 1), (4, 1)]
+    by_channel = torch.quantize_per_channel(x, torch.ones(3), torch.zeros(3), 1, torch.quint8)
+    assert by_channel.stride() == (60, 20, 5, 1)
+    assert by_channel.int_repr().equal(x.round().clamp(0, 255).to(torch.uint8))

@@ -22,6 +22,7 @@ from .base.frames import warn_once
 from .core import dtypes, layouts
 from .core.dtypes import SCALAR_NAMES, DType
 from .core.layouts import QScheme
+from .core.memory_formats import suggested
 from .dispatch.call import OPERATORS as ops
 from .dispatch.protocol import DisableSubclasses
 
@@ -71,11 +72,16 @@ class Quantizer:
                      for value in (self.scale, self.zero_point))
 
     def quantize(self, x: Tensor) -> Tensor:
-        """The integers that stand for numbers of float32, as a plain tensor."""
+        """The integers that stand for numbers of float32, as a plain tensor.
+
+        They lie in order, or with channels last where there is one scale and the numbers do.
+        """
         _, low, high = STORED[self.dtype]
+        wanted = suggested(x._spec) if self.uniform else layouts.contiguous_format
+        x = ops.contiguous(ops.detach(x), memory_format=wanted)
         scale, zero = self.along(x.dim())
         fused = self.uniform and self.dtype is not _QINT32
-        made: Tensor = ops._quantize_affine(ops.detach(x), scale, zero, low, high, fused)
+        made: Tensor = ops._quantize_affine(x, scale, zero, low, high, fused)
         return made
 
     def dequantize(self, q: Tensor) -> Tensor:
