@@ -195,3 +195,24 @@ def test_multilabel_margin_loss():
     wanted = sum(max(0, 1 - (x[0][y] - x[0][i])) for y in (3, 0) for i in (1, 2)) / 4
     made = ops.multilabel_margin_loss(torch.tensor(x), torch.tensor(t))
     assert made.item() == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("loss", [ops.cross_entropy, ops.nll_loss])
+@pytest.mark.parametrize("shape,outer", [((4, 0), (4,)), ((2, 0, 3), (2, 3)), ((0,), ())])
+def test_no_classes_at_all(loss, shape, outer):
+    """There is nothing to read: every target is out of bounds, or ignored."""
+    x = torch.zeros(shape, requires_grad=True)
+    with pytest.raises(IndexError, match="Target 0 is out of bounds"):
+        loss(x, torch.zeros(outer, dtype=torch.int64))
+    ignored = torch.full(outer, -100)
+    assert loss(x, ignored, torch.ones(0), reduction="sum") == 0
+    each = loss(x, ignored, reduction="none")
+    assert torch.equal(each, torch.zeros(outer))
+    each.sum().backward()
+    assert x.grad.shape == shape
+    assert ops.cross_entropy(x, ignored, reduction="sum", label_smoothing=0.1) == 0
+
+
+def test_weights_widen_a_loss_of_probabilities():
+    x, target = torch.ones(2, 3).bfloat16(), torch.ones(2, 3).bfloat16()
+    assert ops.cross_entropy(x, target, torch.ones(3)).dtype is torch.float32

@@ -21,7 +21,7 @@ def _probabilities(p: Any, input: Any, target: Any, weight: Any, reduction: str,
                    smoothing: float, keep: bool) -> None:
     dtype = input.spec.dtype
     shape = tuple(input.spec.shape)
-    result = p.promote([input, target], [])
+    result = p.promote([input, target, *([] if weight is None else [weight])], [])
     wide = compute_dtype(result)
     at = class_dim(len(shape))
     outer = shape[:at] + shape[at + 1:]

@@ -94,12 +94,13 @@ def _row_weights(p: Any, target: Any, weight: Any, classes: int, ignore_index: i
         inside = (t >= 0) & (t < p.fixed(classes, int64))
         p.check(inside | ~kept, t, _raise_range)
         value = const(1, wide)
-        if weight is not None:
+        if weight is not None and classes:
             step = p.fixed(weight.spec.strides[0], int64)
             value = cast(ir.load(1, weight.spec.dtype, where(inside, t, 0) * step), wide)
         return where(kept, value, const(0, wide))
 
-    operands = [target] + ([weight.seen((shape, (0,) * len(shape), 0))] if weight else [])
+    read = weight is not None and classes
+    operands = [target] + ([weight.seen((shape, (0,) * len(shape), 0))] if read else [])
     p.flat(body, operands, [made])
 
 
@@ -115,6 +116,8 @@ def _picked(p: Any, load: Expr, t: Expr, place: int, x: Any, classes: int) -> Ex
 
     Rows that lie side by side are done as vectors, which cannot each read a place of their own.
     """
+    if not classes:
+        return const(0, load.dtype)
     if x.spec.strides[-1] != 1:
         return fold("sum", where(coord("inner").eq(t), load, const(0, load.dtype)))
     inside = (t >= 0) & (t < p.fixed(classes, int64))
@@ -183,7 +186,7 @@ def _smooth(p: Any, t: Expr, value: Expr, rest: tuple[Expr, ...], ignore_index: 
     """The part of the loss that is spread over all classes."""
     wide = value.dtype
     each = value * cast(rest[0], wide) if rest else value
-    spread = -fold("sum", each) * p.fixed(smoothing / classes, wide)
+    spread = -fold("sum", each) * p.fixed(smoothing / max(classes, 1), wide)
     return where(cast(t, int64).ne(p.fixed(ignore_index, int64)), spread, const(0, wide))
 
 
@@ -214,7 +217,7 @@ def _cross_entropy_backward(p: Any, grad_output: Any, kept: Any, norm: Any, targ
         if not smoothing:
             return (exp(value) * own - hit) * g
         each = cast(left[0], wide) if left else const(1, wide)
-        share = p.fixed(smoothing / classes, wide)
+        share = p.fixed(smoothing / max(classes, 1), wide)
         whole = fold("sum", each) if left else p.fixed(classes, wide)
         rate = own * (1.0 - smoothing) + share * whole
         return (exp(value) * rate - hit * (1.0 - smoothing) - each * share) * g
@@ -234,7 +237,7 @@ def _rate(ops: Any, target: Any, weight: Any, weights: Any, ignore_index: int, s
     if smoothing:
         kept = ops.to_dtype(ops.ne(target, ignore_index), weights.dtype)
         whole = ops.mul(kept, smoothing) if weight is None else ops.mul(
-            kept, ops.mul(ops.sum(weight), smoothing / classes))
+            kept, ops.mul(ops.sum(weight), smoothing / max(classes, 1)))
         rate = ops.add(rate, whole)
     return _class_shape(ops, rate, ndim)
 
@@ -322,13 +325,15 @@ def _nll(p: Any, input: Any, target: Any, weight: Any, ignore_index: int, reduct
     _row_weights(p, target, weight, classes, ignore_index, weights)
     losses = loss if none else p.temporary(outer, wide)
 
-    def body(_: Expr, t: Expr, own: Expr) -> Expr:
+    def body(t: Expr, own: Expr, *_: Expr) -> Expr:
+        if not classes:
+            return const(0, wide)
         t = cast(t, int64)
         inside = (t >= 0) & (t < p.fixed(classes, int64))
         place = where(inside, t, 0) * p.fixed(x.spec.strides[-1], int64)
-        return where(own.ne(0), -own * cast(ir.load(0, dtype, place), wide), const(0, wide))
+        return where(own.ne(0), -own * cast(ir.load(2, dtype, place), wide), const(0, wide))
 
-    p.flat(body, [_rows_of(input), target, weights], [losses])
+    p.flat(body, [target, weights, *([_rows_of(input)] if classes else [])], [losses])
     if not none:
         _fold_losses(p, losses, weights, reduction, loss, total)
 
