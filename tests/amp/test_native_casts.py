@@ -187,6 +187,7 @@ def test_what_makes_a_kept_cast_void():
             assert leaves(F.linear(x, w))[1] is not leaves(changed)[1]
 
 
+@needs_builtins
 @pytest.mark.parametrize("path", ["builtin", "twin"])
 def test_a_swapped_weight_is_cast_anew(path, in_python):
     with nullcontext() if path == "builtin" else in_python:
