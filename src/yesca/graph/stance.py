@@ -108,18 +108,24 @@ def _name(function: Any) -> str:
     return str(getattr(function, "__qualname__", type(function).__name__))
 
 
-@contextmanager
-def unrecorded(kind: str, what: str, refused: bool) -> Iterator[None]:
-    """Run what is recorded, and let calls run at once for a while; see `Recorder.broken`."""
-    recorder = STATE.recorder
-    if recorder is not None:
-        recorder.broken(kind, what, refused)
-        state.set_recorder(None)
-    try:
-        yield
-    finally:
-        if recorder is not None:
-            state.set_recorder(recorder)
+class Unrecorded:
+    """Run what is recorded, and let calls run at once for a while; see `Recorder.broken`.
+
+    A class, for a break names the innermost frame that is not the package's: `contextlib` has one.
+    """
+
+    def __init__(self, kind: str, what: str, refused: bool) -> None:
+        self.recorder = STATE.recorder
+        self.given = kind, what, refused
+
+    def __enter__(self) -> None:
+        if self.recorder is not None:
+            self.recorder.broken(*self.given)
+            state.set_recorder(None)
+
+    def __exit__(self, *error: object) -> None:
+        if self.recorder is not None:
+            state.set_recorder(self.recorder)
 
 
 def disabled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -129,7 +135,7 @@ def disabled(function: Callable[..., Any]) -> Callable[..., Any]:
         global used
         used = True
         recorder = STATE.recorder
-        with unrecorded("disabled", _name(function), recorder is not None and recorder.strict):
+        with Unrecorded("disabled", _name(function), recorder is not None and recorder.strict):
             _DEPTH.disabled += 1
             try:
                 return function(*args, **kwargs)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.tensor_base import TensorBase
-from ..graph.stance import unrecorded
+from ..graph.stance import Unrecorded
 from .launching import Interpreted, Launcher
 
 
@@ -110,7 +110,7 @@ class Autotuner(Wrapper):
         if len(self.configs) > 1 and not interpret:
             found = self.cache.get(key)
             if found is None:
-                with unrecorded("inside", "autotune", False):
+                with Unrecorded("inside", "autotune", False):
                     found = self._choose(key, args, kwargs, grid, given)
             config = found
         self.best_config = config
