@@ -233,10 +233,11 @@ def test_spawn(tmp_path, run_python):
 INTERRUPTED = """
 import multiprocessing, os, signal, time
 from yesca.utils.data import DataLoader
-both = multiprocessing.Barrier(2)
+both, waiting = multiprocessing.Barrier(2), multiprocessing.Event()
 class Slow:
     def __len__(self): return 4
     def __getitem__(self, index):
+        waiting.wait()
         if both.wait() == 0:  # both workers are at work
             os.killpg(0, signal.SIGINT)
         time.sleep(60)
@@ -245,9 +246,17 @@ if __name__ == "__main__":
     iterator = iter(DataLoader(Slow(), num_workers=2))
     workers = [worker.pid for worker in iterator._workers]
     try:
+        waiting.set()
         list(iterator)
     except KeyboardInterrupt:
         print("interrupted", os.getpid(), *workers)
+"""
+TAKEN = """
+from yesca.utils.data import DataLoader
+if __name__ == "__main__":
+    iterator = iter(DataLoader(range(4), num_workers=1))
+    print(next(iterator).item())
+    iterator._pool._tasks[0]._notempty.acquire()  # as an interrupt in `put` may leave it
 """
 
 
@@ -259,6 +268,12 @@ def test_keyboard_interrupt(tmp_path, run_python):
     assert word == "interrupted" and "Traceback" not in result.stderr
     assert len(workers) == 2 and not any(os.path.exists(f"/proc/{pid}") for pid in workers)
     assert not glob.glob(f"{transport.SHARED_FOLDER}/yesca-{main}-*")
+
+
+def test_a_lock_that_an_interrupt_left_taken(tmp_path, run_python):
+    program = tmp_path / "program.py"
+    program.write_text(TAKEN)
+    assert run_python(program).stdout == "0\n"
 
 
 def test_tensor_dataset():

@@ -108,6 +108,8 @@ class WorkerPool:
         if self._closed or os.getpid() != self._owner:
             return
         self._closed = True
+        for queue in (*self._tasks, *self._results):
+            _unlock(queue)
         self._done.set()
         for worker_id, active in enumerate(self.active):
             if active:
@@ -126,6 +128,16 @@ class WorkerPool:
             queue.cancel_join_thread()
             queue.close()
         remove_files(self._prefix)
+
+
+def _unlock(queue: Any) -> None:
+    """Give the lock of a queue back that an interrupt left taken.
+
+    Ctrl-C may come when `put` has just taken it and is not yet bound to give it back; ending the
+    queue would wait for it for ever. Who has it rightly has it for a moment only.
+    """
+    queue._notempty.acquire(timeout=1.0)
+    queue._notempty.release()
 
 
 def _obituary(pid: int, exit_code: int | None) -> str:
