@@ -4,7 +4,6 @@ import copy
 import io
 import json
 import pickle
-import warnings
 from pathlib import Path
 
 import pytest
@@ -18,15 +17,6 @@ from yesca.ao.quantization import quantize_dynamic
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 GOLDEN = json.loads((FIXTURES / "quantized.json").read_text(encoding="utf-8"))["layers"]
 SHOWN = "DynamicQuantizedLinear(in_features={}, out_features={}, dtype=torch.{}, qscheme=torch.{})"
-
-
-@pytest.fixture(autouse=True)
-def quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", "torch.ao.quantization is deprecated")
-        warnings.filterwarnings("ignore", "torch.quantize_per_tensor, torch.quantize_per_channel")
-        yield
 
 
 def small():

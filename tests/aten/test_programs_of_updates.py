@@ -1,9 +1,9 @@
 """Optimizers under a mode: PyTorch's operators, and the updates that are made without one."""
 
 import pytest
+from dispatch_log import Log
 
 import yesca as torch
-from yesca.utils._python_dispatch import TorchDispatchMode
 
 READ = "_local_scalar_dense.default"
 AVERAGED = ["lerp_.Scalar", "mul_.Tensor", "addcmul_.default"]
@@ -39,16 +39,6 @@ CASES = {
                    READ, "add_.Tensor", READ, "addcdiv_.default", "addcdiv_.default"]),
     "RAdam": ({}, ["add_.Tensor", READ, *AVERAGED, "div.Tensor", "mul.Tensor", "add_.Tensor"]),
 }
-
-
-class Log(TorchDispatchMode):
-    def __init__(self):
-        super().__init__()
-        self.seen = []
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.seen.append(str(func).removeprefix("aten."))
-        return func(*args, **(kwargs or {}))
 
 
 def made(name):

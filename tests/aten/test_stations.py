@@ -1,21 +1,10 @@
 """What modes and classes see and give where yesca's calls are not PyTorch's operators."""
 
 import pytest
+from dispatch_log import Log
 
 import yesca as torch
 from yesca.utils._python_dispatch import TorchDispatchMode
-
-
-class Log(TorchDispatchMode):
-    """Keeps the names of what it sees."""
-
-    def __init__(self):
-        super().__init__()
-        self.seen = []
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.seen.append(str(func).removeprefix("aten."))
-        return func(*args, **(kwargs or {}))
 
 
 def seen(function):

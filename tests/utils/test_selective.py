@@ -3,24 +3,14 @@
 import functools
 
 import pytest
+from dispatch_log import Log
 
 import yesca as torch
-from yesca.utils._python_dispatch import TorchDispatchMode
 from yesca.utils.checkpoint import (
     CheckpointPolicy, SelectiveCheckpointContext, checkpoint, create_selective_checkpoint_contexts,
 )
 
 aten = torch.ops.aten
-
-
-class Log(TorchDispatchMode):
-    def __init__(self):
-        super().__init__()
-        self.seen = []
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.seen.append(str(func).removeprefix("aten."))
-        return func(*args, **(kwargs or {}))
 
 
 def function(x, y):
